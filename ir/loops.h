@@ -1,0 +1,241 @@
+// Loop IR: what passes and code generation meet in. A Kernel is a tree of loops over SSA values.
+//
+//   kernel mul_add_tanh(%b0: f32 read, %b1: f32 write; n; %s0: f32) {
+//     for parallel %i in n step 16 {
+//       %v = load %b0[%i * 1]
+//       %t = mul.f32 %v, %s0
+//       store %b1[%i * 1], %t
+//     }
+//   }
+//
+// Laws
+//  * Values are SSA, scoped to their block; a loop body sees the values of the blocks around it. Loop variables, the
+//    kernel's sizes and its scalars are values too (sizes and variables are i64).
+//  * A loop of `step` W > 1 is a vector loop: its variable stands for W consecutive lanes var, var+1, ..., var+W-1, and the
+//    lanes at or past `extent` are inactive. Every value computed from the variable has W lanes; the rest are uniform. A
+//    vector loop holds no other vector loop; serial and unrolled loops inside it have uniform extents. Scratch allocated
+//    inside a vector loop has one array per lane.
+//  * Inactive lanes (and lanes whose predicate is false) load zero, store nothing, raise no fault and leave a carried value as it was.
+//  * `carry`: loop-carried values, as in MLIR's scf.for. Each starts at `init`, is `inside` within the body, becomes
+//    `next` for the following iteration, and is `result` after the loop. In a vector loop all four have W lanes (a uniform
+//    init is splat), and result's lanes are combined by Fold.
+//  * Exactly one outermost loop has kind parallel (CPU): the runtime hands the kernel a range [begin, end) of its
+//    variable, in multiples of `step`. Statements before it are evaluated for each range. GPU kernels have block and
+//    thread loops instead.
+//  * Accesses are in elements of the buffer's dtype: address = base + sum(index * stride) + offset.
+//  * Scheduled loops have one meaning: the loop interpreter, LLVM and CUDA agree bit for bit.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "ir/index.h"
+#include "ir/primitive.h"
+
+namespace braze::ir {
+
+template <class... F>
+struct match : F... {
+  using F::operator()...;
+};
+template <class... F>
+match(F...) -> match<F...>;
+
+enum class LoopKind : std::uint8_t { serial, parallel, unrolled, block, thread };
+
+// registers: a small array that full unrolling turns into SSA values. stack: at most 4 KiB in all per kernel. heap: part of
+// the `scratch` argument, per thread. shared: CUDA shared memory.
+enum class Space : std::uint8_t { registers, stack, heap, shared };
+
+// A number, one of the kernel's sizes, or a uniform i64 value in scope.
+struct Size {
+  enum class Kind : std::uint8_t { number, value } kind = Kind::number;
+  std::int64_t number = 0;
+  ValueId value = no_value;
+  static Size of(std::int64_t n) { return {Kind::number, n, no_value}; }
+  static Size of_value(ValueId v) { return {Kind::value, 0, v}; }
+  friend bool operator==(const Size&, const Size&) = default;
+};
+
+// One term of an address: index is any i64 value; a loop variable of a vector loop with stride 1 is a contiguous access.
+struct Term {
+  ValueId index;
+  Size stride;
+};
+
+// `buffer` numbers Kernel::buffers, or, from scratch_base on, Kernel::scratch.
+inline constexpr std::uint32_t scratch_base = 1u << 16;
+struct Access {
+  std::uint32_t buffer = 0;
+  std::vector<Term> terms;
+  Size offset;
+};
+
+struct Statement;
+using Block = std::vector<Statement>;
+
+struct Compute {  // result = instruction
+  ValueId result;
+  Instruction instruction;
+};
+struct Load {  // boolean memory becomes i1; `predicate` (boolean value) or no_value
+  ValueId result;
+  Access access;
+  ValueId predicate = no_value;
+};
+struct Store {
+  Access access;
+  ValueId value;
+  ValueId predicate = no_value;
+};
+struct Carry {
+  ValueId init, inside, next, result;
+};
+struct For {
+  LoopKind kind = LoopKind::serial;
+  ValueId variable;
+  Size extent;
+  std::int32_t step = 1;  // lanes
+  std::vector<Carry> carries;
+  Block body;
+};
+// How two accumulator tuples of k values join. Its body's values 0..k-1 are the earlier tuple, k..2k-1 the later one, then
+// one value per instruction; `results` are k of them.
+struct Combine {
+  std::vector<DType> types;
+  std::vector<Instruction> body;
+  std::vector<ValueId> results;
+};
+// Joins the W lanes of carried vectors into uniform values by the tree W/2, ..., 2, 1: lane i with lane i + h.
+struct Fold {
+  std::vector<ValueId> results, lanes;
+  std::uint32_t combine;  // numbers Kernel::combines
+};
+// Joins `count` >= 1 tuples held in scratch arrays (one array a tuple member) pairwise, (0,1), (2,3), ..., an odd last one
+// moving up as it is, until one is left: the results. Overwrites the arrays.
+struct TreeFold {
+  std::vector<ValueId> results;
+  std::vector<std::uint32_t> arrays;  // scratch numbers, from scratch_base on
+  Size count;
+  std::uint32_t combine;
+};
+struct Barrier {};  // __syncthreads
+// CUDA: result = the value that the lane `lane + delta` of the warp holds (its own past the end).
+struct Shuffle {
+  ValueId result, value;
+  std::int32_t delta;
+};
+struct If {  // uniform condition
+  ValueId condition;
+  Block body;
+};
+
+struct Statement {
+  std::variant<Compute, Load, Store, For, Fold, TreeFold, If, Barrier, Shuffle> node;
+};
+
+struct BufferParameter {
+  DType type;
+  bool writes = false;     // stored to; a buffer that is both read and written is in place, reads use the store's own index
+  bool streaming = false;  // a large result, best written past the cache: the streaming variant uses non-temporal stores
+};
+struct ScratchArray {
+  DType type;
+  Space space;
+  Size count;  // number or size
+};
+
+struct Kernel {
+  std::string name;  // what it does: "mul_add_tanh_sum"
+  std::vector<BufferParameter> buffers;
+  std::vector<ValueId> sizes;  // i64 values, in the order of KernelArgs::sizes
+  std::vector<std::string> size_names;
+  std::vector<std::pair<ValueId, DType>> scalars;  // in the order of KernelArgs::scalars
+  std::vector<ScratchArray> scratch;
+  std::vector<Combine> combines;
+  Block body;
+  std::vector<DType> value_types;  // indexed by ValueId; i64 for variables and sizes
+
+  ValueId new_value(DType type) {
+    value_types.push_back(type);
+    return static_cast<ValueId>(value_types.size() - 1);
+  }
+};
+
+// Canonical text; parse_kernel(print(k)) == k, and equal text means equal kernels: this is what object caches are keyed by.
+std::string print(const Kernel& kernel);
+// Throws ParseError with line and column.
+Kernel parse_kernel(std::string_view text);
+
+// Checks the laws above. Throws InternalError naming the statement.
+void verify(const Kernel& kernel);
+
+// The CPU kernel ABI. `sizes`, `scalars` (raw bits, low bits first) and `buffers` follow the Kernel's lists; buffers point at the
+// slot's first element.
+struct KernelArgs {
+  void* const* buffers;
+  const std::int64_t* sizes;
+  const std::uint64_t* scalars;
+};
+// Returns a Fault. [begin, end) is a range of the parallel loop; `scratch` is 64-byte aligned, scratch_bytes(kernel, sizes) long.
+using KernelFunction = std::int32_t (*)(const KernelArgs*, std::int64_t begin, std::int64_t end, void* scratch);
+
+// Bytes of `scratch` that one thread needs, each heap array padded to 64 bytes and laid out in order (times the lanes of
+// the vector loop it stands in).
+std::int64_t scratch_bytes(const Kernel& kernel, std::span<const std::int64_t> sizes);
+// Where each scratch array of Space::heap starts within `scratch`; back() is the total.
+std::vector<std::int64_t> scratch_offsets(const Kernel& kernel, std::span<const std::int64_t> sizes);
+
+// The extent of the outermost parallel loop, and its step.
+std::int64_t parallel_extent(const Kernel& kernel, std::span<const std::int64_t> sizes);
+
+// Executes scheduled loops literally, lane by lane; the oracle of every back end. GPU kernels: runs all blocks and threads.
+std::int32_t interpret(const Kernel& kernel, const KernelArgs& args, std::int64_t begin, std::int64_t end);
+
+// Appends to a block of a kernel under construction, reusing equal pure instructions of the open scopes.
+class KernelBuilder final : public InstructionSink {
+ public:
+  explicit KernelBuilder(Kernel& kernel);
+  ~KernelBuilder() override;
+
+  ValueId append(const Instruction& instruction) override;
+  ValueId constant(DType type, std::uint64_t bits);
+  ValueId index_constant(std::int64_t value) { return constant(DType::i64, static_cast<std::uint64_t>(value)); }
+  ValueId load(Access access, ValueId predicate = no_value);
+  void store(Access access, ValueId value, ValueId predicate = no_value);
+
+  // Opens a loop and returns its variable; statements go into it until close_for.
+  ValueId open_for(LoopKind kind, Size extent, std::int32_t step = 1);
+  // Adds a carried value to the innermost open loop; returns `inside`.
+  ValueId carry(ValueId init);
+  // Sets what the n-th carried value of the innermost open loop becomes.
+  void yield(std::size_t n, ValueId next);
+  // Closes the innermost loop; returns its carried results, in order.
+  std::vector<ValueId> close_for();
+  void open_if(ValueId condition);
+  void close_if();
+
+  std::vector<ValueId> fold(std::uint32_t combine, std::vector<ValueId> lanes);
+  std::vector<ValueId> tree_fold(std::uint32_t combine, std::vector<std::uint32_t> arrays, Size count);
+  std::uint32_t scratch(DType type, Space space, Size count);  // its number, from scratch_base on
+  std::uint32_t combine(Combine combine);
+  ValueId size(std::string name);  // a new kernel size
+  ValueId scalar(DType type);
+  std::uint32_t buffer(BufferParameter parameter);
+  void barrier();
+  ValueId shuffle(ValueId value, std::int32_t delta);
+  Kernel& kernel() { return kernel_; }
+
+ private:
+  struct Scope;
+  Kernel& kernel_;
+  std::vector<std::unique_ptr<Scope>> scopes_;
+};
+
+}  // namespace braze::ir
