@@ -9,15 +9,14 @@ set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 if(PROJECT_IS_TOP_LEVEL)
-  # -g1 keeps line numbers for backtraces at a fraction of the size and link time of full debug information.
-  set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1 -DNDEBUG" CACHE STRING "")
   if(NOT CMAKE_BUILD_TYPE)
     set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
   endif()
 
   find_program(BRAZE_CCACHE ccache)
   if(BRAZE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    set(CMAKE_CXX_COMPILER_LAUNCHER "${BRAZE_CCACHE}")
+    # NOHASHDIR: the debug information names the build folder, and otherwise no two build folders would share an entry.
+    set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_NOHASHDIR=1 "${BRAZE_CCACHE}")
   endif()
 
   # LLVM's archives link in 0.7 s with lld and in 3.5 s with bfd. Not --pack-dyn-relocs=relr: what lld 14 then writes

@@ -11,15 +11,18 @@
 #include <catch2/catch.hpp>
 
 // Version 2 knows no skipped test: this one says why and leaves the test function it stands in.
-#define SKIP(...)                          \
-  do {                                     \
+#define SKIP(...)                     \
+  do {                                \
     WARN("skipped: " << __VA_ARGS__); \
-    return;                                \
+    return;                           \
   } while (false)
 
-namespace Catch::Matchers {
+namespace Catch {
+using Detail::Approx;
+namespace Matchers {
 inline auto ContainsSubstring(const std::string& text, CaseSensitive::Choice which = CaseSensitive::Yes) {
   return Contains(text, which);
 }
-}  // namespace Catch::Matchers
+}  // namespace Matchers
+}  // namespace Catch
 #endif

@@ -99,6 +99,7 @@ std::vector<Include> includes_of(const fs::path& path) {
 
 std::vector<std::string> files_under(std::string_view folder) {
   std::vector<std::string> files;
+  if (!fs::exists(root / folder)) return files;
   for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
     const std::string extension = entry.path().extension();
     if (extension == ".h" || extension == ".cpp" || extension == ".def") files.push_back(fs::relative(entry, root));
