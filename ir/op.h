@@ -1,0 +1,73 @@
+// Op: the enumeration and the traits that the table gives each op.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "ir/dtype.h"
+
+namespace braze::ir {
+
+enum class Op : std::uint8_t {
+#define BRAZE_UNARY(name, accepts, result) name,
+#define BRAZE_BINARY(name, accepts, result, algebra) name,
+#define BRAZE_TERNARY(name, accepts, result) name,
+#define BRAZE_SHAPED(name, attributes, results) name,
+#include "ir/ops.def"
+};
+
+enum class OpClass : std::uint8_t { unary, binary, ternary, shaped };
+enum class Accepts : std::uint8_t { any, numeric, real, integral };
+enum class ResultType : std::uint8_t { same, boolean };
+enum class Algebra : std::uint8_t { ordered, commutative };
+// The alternatives of `Attributes` (ir/attributes.h), in its order.
+enum class AttributeKind : std::uint8_t { None, Parameter, Literal, Cast, ToShape, Layout, Permutation, Slice, Axes, Reduced, Padding, Concat };
+
+struct OpInfo {
+  std::string_view name;
+  OpClass op_class;
+  Accepts accepts = Accepts::any;            // elementwise only
+  ResultType result = ResultType::same;      // elementwise only
+  Algebra algebra = Algebra::ordered;        // binary only
+  AttributeKind attributes = AttributeKind::None;
+  std::uint8_t results = 1;
+
+  constexpr bool commutative() const { return algebra == Algebra::commutative; }
+  // Has a meaning in ir/meaning.h; cast counts too.
+  constexpr bool elementwise() const { return op_class != OpClass::shaped || attributes == AttributeKind::Cast; }
+  // Reads axes away.
+  constexpr bool reduction() const { return attributes == AttributeKind::Reduced; }
+};
+
+inline constexpr OpInfo op_table[] = {
+#define BRAZE_UNARY(name, accepts, result) {#name, OpClass::unary, Accepts::accepts, ResultType::result},
+#define BRAZE_BINARY(name, accepts, result, algebra) {#name, OpClass::binary, Accepts::accepts, ResultType::result, Algebra::algebra},
+#define BRAZE_TERNARY(name, accepts, result) {#name, OpClass::ternary, Accepts::accepts, ResultType::result},
+#define BRAZE_SHAPED(name, attributes, results) \
+  {#name, OpClass::shaped, Accepts::any, ResultType::same, Algebra::ordered, AttributeKind::attributes, results},
+#include "ir/ops.def"
+};
+
+inline constexpr int op_count = sizeof(op_table) / sizeof(op_table[0]);
+constexpr const OpInfo& info(Op op) { return op_table[static_cast<std::size_t>(op)]; }
+constexpr std::string_view name(Op op) { return info(op).name; }
+
+constexpr std::optional<Op> op_from_name(std::string_view text) {
+  for (int i = 0; i < op_count; ++i)
+    if (op_table[i].name == text) return static_cast<Op>(i);
+  return std::nullopt;
+}
+
+// Whether an elementwise op takes operands of this dtype.
+constexpr bool accepts(Op op, DType t) {
+  switch (info(op).accepts) {
+    case Accepts::any: return true;
+    case Accepts::numeric: return t != DType::boolean;
+    case Accepts::real: return is_float(t);
+    case Accepts::integral: return !is_float(t);
+  }
+  return false;
+}
+
+}  // namespace braze::ir
