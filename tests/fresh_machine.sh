@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Proves the README's first sentence: on a machine that has only git, `./dev demo` and `./dev test` work.
+#
+# usage (as root): tests/fresh_machine.sh [COMMAND...]      default: demo test
+#
+# The machine is a debootstrap chroot of this machine's own release, with the package sources that apt uses here (the
+# security suite among them: bookworm has LLVM 22 nowhere else). What is committed is cloned into it. Its mounts live in
+# a namespace of their own and end with it. BRAZE_FRESH names a folder to use and keep; otherwise it is temporary.
+set -euo pipefail
+
+root=$(git -C "$(dirname "${BASH_SOURCE[0]}")" rev-parse --show-toplevel)
+commands=("$@")
+((${#commands[@]})) || commands=(demo test)
+
+((EUID == 0)) || { echo "run as root: debootstrap and chroot need it" >&2; exit 2; }
+command -v debootstrap >/dev/null || { echo "please install debootstrap" >&2; exit 2; }
+[[ -z $(git -C "$root" status --porcelain) ]] || echo "note: only what is committed is tested" >&2
+
+# shellcheck disable=SC1091
+codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
+# shellcheck disable=SC2016
+sources=$(apt-get indextargets --format '$(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
+  awk -v c="$codename" '$2 ~ "^" c "(-updates|-security)?$" && !seen[$0]++')
+mirror=$(awk -v c="$codename" '$2 == c { print $1; exit }' <<<"$sources")
+
+machine=${BRAZE_FRESH:-$(mktemp -d /var/tmp/braze-fresh.XXXXXX)}
+[[ -n ${BRAZE_FRESH:-} ]] || trap 'rm -rf --one-file-system "$machine"' EXIT
+
+if [[ ! -e $machine/etc/debian_version ]]; then
+  echo "---- debootstrap $codename"
+  mkdir -p "$machine"
+  debootstrap --variant=minbase --include=git,ca-certificates "$codename" "$machine" "$mirror" >"$machine.log" 2>&1 ||
+    { tail -n 20 "$machine.log" >&2; exit 1; }
+  rm -f "$machine.log"
+  awk '{ print "deb", $1, $2, $3 }' <<<"$sources" >"$machine/etc/apt/sources.list"
+fi
+cp -L /etc/resolv.conf /etc/hosts "$machine/etc/"
+
+rm -rf "$machine/root/braze" "$machine/root/braze.bundle"
+git -C "$root" bundle create -q "$machine/root/braze.bundle" HEAD
+
+cat >"$machine/root/prove.sh" <<'INSIDE'
+set -euo pipefail
+mount -t proc proc /proc
+mount -t tmpfs tmpfs /dev/shm 2>/dev/null || true
+cd /root
+git -c advice.detachedHead=false clone -q braze.bundle braze
+cd braze
+for command in "$@"; do
+  echo "---- ./dev $command"
+  SECONDS=0
+  ./dev "$command" </dev/null
+  echo "---- ./dev $command took $SECONDS s"
+done
+# The second time there is nothing to install and nothing to build.
+touch /root/stamp
+./dev build </dev/null
+again=$(find build -newer /root/stamp \( -name '*.o' -o -name '*.a' -o -name '*.so*' \))
+[[ -z $again ]] || { echo "built again: $again"; exit 1; }
+INSIDE
+
+unshare --mount --pid --fork chroot "$machine" /usr/bin/env -i \
+  HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 \
+  /bin/bash /root/prove.sh "${commands[@]}"
+echo "fresh machine: ${commands[*]} ok"
