@@ -1,6 +1,7 @@
 // Host-side integer expressions over symbols: what the sizes, strides and offsets of kernels and buffers are computed
 // from, once per run of a Program. Interned and normalised (sums and products sorted, constants folded), so that equal
-// ids are equal values: this is how lowering proves that two axes collapse.
+// ids are equal values: this is how lowering proves that two axes collapse. Products of sums are multiplied out (up to 64
+// terms); a divisor is positive wherever its quotient is used, so that n*m / m is n. A divisor that is not evaluates to 0.
 #pragma once
 
 #include <cstdint>
@@ -50,6 +51,8 @@ class IndexTable {
 
  private:
   IndexId intern(IndexNode node);
+  IndexId divide(IndexOp op, IndexId a, IndexId b);
+  IndexId extremum(IndexOp op, IndexId a, IndexId b);
   std::vector<IndexNode> nodes_;
   std::unordered_multimap<std::size_t, IndexId> lookup_;
 };
