@@ -1,10 +1,20 @@
 // Loop IR: what passes and code generation meet in. A Kernel is a tree of loops over SSA values.
 //
-//   kernel mul_add_tanh(%b0: f32 read, %b1: f32 write; n; %s0: f32) {
-//     for parallel %i in n step 16 {
-//       %v = load %b0[%i * 1]
-//       %t = mul.f32 %v, %s0
-//       store %b1[%i * 1], %t
+//   kernel scale_sum(%b0: f32 read, %b1: f32 write; n, m; %s0: f32) {
+//     combine c0(%0: f32, %1: f32) {
+//       %2 = add.f32 %0, %1
+//       yield %2
+//     }
+//     %0 = constant.f32 0x0p+0
+//     for parallel %i0 in n {
+//       for serial %i1 in m step 64 carry %1 = %0 {
+//         %2 = load %b0[%i0 * m + %i1 * 1]
+//         %3 = mul.f32 %2, %s0
+//         %4 = add.f32 %1, %3
+//         yield %4
+//       } -> %5
+//       %6 = fold %5 by c0
+//       store %b1[%i0 * 1], %6
 //     }
 //   }
 //
@@ -13,22 +23,26 @@
 //    kernel's sizes and its scalars are values too (sizes and variables are i64).
 //  * A loop of `step` W > 1 is a vector loop: its variable stands for W consecutive lanes var, var+1, ..., var+W-1, and the
 //    lanes at or past `extent` are inactive. Every value computed from the variable has W lanes; the rest are uniform. A
-//    vector loop holds no other vector loop; serial and unrolled loops inside it have uniform extents. Scratch allocated
-//    inside a vector loop has one array per lane.
+//    vector loop holds no other vector loop; serial and unrolled loops inside it have uniform extents, and all that they
+//    carry has W lanes. Scratch allocated inside a vector loop has one array per lane. W is a power of two.
 //  * Inactive lanes (and lanes whose predicate is false) load zero, store nothing, raise no fault and leave a carried value as it was.
 //  * `carry`: loop-carried values, as in MLIR's scf.for. Each starts at `init`, is `inside` within the body, becomes
 //    `next` for the following iteration, and is `result` after the loop. In a vector loop all four have W lanes (a uniform
-//    init is splat), and result's lanes are combined by Fold.
+//    init is splat), and `result` goes to a Fold, which combines its lanes, or to another vector loop of W as an init.
 //  * Exactly one outermost loop has kind parallel (CPU): the runtime hands the kernel a range [begin, end) of its
 //    variable, in multiples of `step`. Statements before it are evaluated for each range. GPU kernels have block and
-//    thread loops instead.
+//    thread loops instead: block loops outermost, thread loops inside with a number of threads each (the innermost is x), no
+//    vector loops. A thread loop is as a vector loop with a lane per thread, none inactive, but carries nothing itself;
+//    barriers and shuffles stand in thread loops only.
 //  * Accesses are in elements of the buffer's dtype: address = base + sum(index * stride) + offset.
+//  * A kernel that faults returns the first Fault that it met, and leaves what it writes unspecified.
 //  * Scheduled loops have one meaning: the loop interpreter, LLVM and CUDA agree bit for bit.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -149,6 +163,9 @@ struct ScratchArray {
   DType type;
   Space space;
   Size count;  // number or size
+  // Of the vector (or thread) loop in which the array was allocated: each lane has its own array of `count`, and element i of
+  // lane l stands at i * lanes + l. 1: allocated outside, one array that all lanes share.
+  std::int32_t lanes = 1;
 };
 
 struct Kernel {
@@ -168,13 +185,20 @@ struct Kernel {
   }
 };
 
-// Canonical text; parse_kernel(print(k)) == k, and equal text means equal kernels: this is what object caches are keyed by.
+// Canonical text; parse_kernel(print(k)) == k but for the numbers of values, and equal text means equal kernels: this is what
+// object caches are keyed by.
 std::string print(const Kernel& kernel);
-// Throws ParseError with line and column.
-Kernel parse_kernel(std::string_view text);
+// Throws ParseError with line, column and a caret, also for a kernel that verify() would refuse.
+Kernel parse_kernel(std::string_view text, std::string file = "<text>");
 
 // Checks the laws above. Throws InternalError naming the statement.
 void verify(const Kernel& kernel);
+// The first law that the kernel breaks, or empty.
+std::string broken_law(const Kernel& kernel);
+
+// How many lanes each value has, indexed by ValueId: 1 for a uniform value, else the step of the vector loop around it (or, on a
+// GPU, the number of threads).
+std::vector<std::int32_t> value_lanes(const Kernel& kernel);
 
 // The CPU kernel ABI. `sizes`, `scalars` (raw bits, low bits first) and `buffers` follow the Kernel's lists; buffers point at the
 // slot's first element.
@@ -195,13 +219,33 @@ std::vector<std::int64_t> scratch_offsets(const Kernel& kernel, std::span<const 
 // The extent of the outermost parallel loop, and its step.
 std::int64_t parallel_extent(const Kernel& kernel, std::span<const std::int64_t> sizes);
 
-// Executes scheduled loops literally, lane by lane; the oracle of every back end. GPU kernels: runs all blocks and threads.
-std::int32_t interpret(const Kernel& kernel, const KernelArgs& args, std::int64_t begin, std::int64_t end);
+struct InterpretOptions {
+  // Elements of each buffer; not empty: an access outside of one throws InternalError naming the statement.
+  std::span<const std::int64_t> buffer_elements;
+};
+// Executes scheduled loops literally, lane by lane; the oracle of every back end. GPU kernels: runs all blocks and threads, the
+// threads of a block in lock step, whatever the range. Thread-safe.
+class LoopInterpreter {
+ public:
+  explicit LoopInterpreter(const Kernel& kernel);  // decodes once; the kernel may die
+  ~LoopInterpreter();
+  LoopInterpreter(LoopInterpreter&&) noexcept;
+  LoopInterpreter& operator=(LoopInterpreter&&) noexcept;
+  std::int32_t run(const KernelArgs& args, std::int64_t begin, std::int64_t end, const InterpretOptions& options = {}) const;
 
-// Appends to a block of a kernel under construction, reusing equal pure instructions of the open scopes.
+ private:
+  struct Code;
+  std::unique_ptr<const Code> code_;
+};
+std::int32_t interpret(const Kernel& kernel, const KernelArgs& args, std::int64_t begin, std::int64_t end,
+                       const InterpretOptions& options = {});
+
+// Appends to a kernel under construction. A pure instruction goes to the outermost open scope that sees its operands, so that
+// what is invariant in a loop leaves it, and an equal one in the open scopes is reused; `check` stays where it is. Equal loads
+// are merged where the buffer is only read.
 class KernelBuilder final : public InstructionSink {
  public:
-  explicit KernelBuilder(Kernel& kernel);
+  explicit KernelBuilder(Kernel& kernel);  // an empty kernel
   ~KernelBuilder() override;
 
   ValueId append(const Instruction& instruction) override;
@@ -223,19 +267,39 @@ class KernelBuilder final : public InstructionSink {
 
   std::vector<ValueId> fold(std::uint32_t combine, std::vector<ValueId> lanes);
   std::vector<ValueId> tree_fold(std::uint32_t combine, std::vector<std::uint32_t> arrays, Size count);
-  std::uint32_t scratch(DType type, Space space, Size count);  // its number, from scratch_base on
+  // Its number, from scratch_base on. Shared by all lanes where no vector or thread loop is open, and in Space::shared.
+  std::uint32_t scratch(DType type, Space space, Size count);
   std::uint32_t combine(Combine combine);
-  ValueId size(std::string name);  // a new kernel size
+  ValueId size(std::string name);  // a new kernel size; a name that is taken gets a number behind it
   ValueId scalar(DType type);
   std::uint32_t buffer(BufferParameter parameter);
   void barrier();
   ValueId shuffle(ValueId value, std::int32_t delta);
   Kernel& kernel() { return kernel_; }
+  DType type(ValueId value) const { return kernel_.value_types[value]; }
 
  private:
   struct Scope;
+  ValueId define(DType type, std::size_t depth);
+  std::int32_t open_lanes() const;
+  Scope& innermost_loop();
+
   Kernel& kernel_;
-  std::vector<std::unique_ptr<Scope>> scopes_;
+  std::vector<std::unique_ptr<Scope>> scopes_;  // outermost first; its block becomes the kernel's
+  std::vector<std::uint32_t> depth_;            // of the scope that defines each value
+};
+
+// Builds a Combine: emit over earlier() and later(), then finish.
+class CombineBuilder final : public InstructionSink {
+ public:
+  explicit CombineBuilder(std::vector<DType> types);
+  ValueId earlier(std::size_t i) const { return static_cast<ValueId>(i); }
+  ValueId later(std::size_t i) const { return static_cast<ValueId>(combine_.types.size() + i); }
+  ValueId append(const Instruction& instruction) override;
+  Combine finish(std::vector<ValueId> results);
+
+ private:
+  Combine combine_;
 };
 
 }  // namespace braze::ir
