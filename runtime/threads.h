@@ -12,13 +12,14 @@ class Executor {
   virtual ~Executor() = default;
   virtual int threads() const = 0;  // that may work at once, the caller's included
   // Calls task(i) for 0 <= i < tasks, in any order and on any threads, the caller's included; returns when all have ended.
-  // The first exception is rethrown after the others ended.
+  // The first exception is rethrown after the others ended; tasks that have not begun by then may be left out.
   virtual void run(std::int64_t tasks, const std::function<void(std::int64_t)>& task) = 0;
 };
 
 Executor& executor();
-void set_executor(std::shared_ptr<Executor> host);  // nullptr: back to the built-in one
-// At least 1; throws ValueError otherwise. The first value is BRAZE_NUM_THREADS, else the cores this process may use.
+// nullptr: back to the built-in one. Not while anything runs: the one before may be destroyed.
+void set_executor(std::shared_ptr<Executor> host);
+// The built-in executor's, which it may be given at any time; at least 1, throws ValueError otherwise. The first value is BRAZE_NUM_THREADS, else the cores this process may use.
 void set_num_threads(int count);
 int num_threads();
 
