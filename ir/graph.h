@@ -60,8 +60,10 @@ class Graph {
   std::vector<std::string> symbols;  // names; Extent::symbol(i) is symbols[i]
   std::vector<Value> results;
 
-  // Infers the result types (throws the user's errors) and returns the node, an equal earlier one when there is one.
+  // Infers the result types (throws the user's errors) and returns the node, an equal earlier one when there is one. A
+  // parameter's number must be that of an earlier one or the next.
   NodeId add(Op op, std::span<const Value> in, Attributes attributes = None{}, Location location = {});
+  // A name that is no identifier, or taken, becomes "p<number>".
   Value parameter(Type type, Parameter::Kind kind = Parameter::Kind::buffer, std::string name = "");
   Extent new_symbol(std::string name = "");
 
@@ -76,13 +78,24 @@ class Graph {
   std::vector<std::uint32_t> use_counts() const;
 
  private:
+  class SymbolNames;
+  std::span<const Value> keep(std::span<const Value> in);
+  std::span<const Type> keep(std::span<const Type> out, std::span<const Value> in);
+  bool same(const Node& node, Op op, std::span<const Value> in, const Attributes& attributes) const;
+  void grow();
+  void rename_parameter(std::size_t number, std::string wanted);
+
+  // Deques: what they hold never moves, so nodes point into them.
   std::deque<Node> nodes_;
-  std::deque<Attributes> attributes_;
-  std::deque<std::vector<Value>> operands_;
-  std::deque<std::vector<Type>> types_;
-  std::unordered_multimap<std::size_t, NodeId> lookup_;
+  std::deque<Attributes> attributes_;          // but None
+  std::deque<std::vector<Value>> operands_;    // pages that nodes' operands are cut from
+  std::deque<Type> types_;                     // of nodes with one result, but those equal to the first operand's
+  std::deque<std::vector<Type>> type_lists_;   // of the others
+  std::vector<std::size_t> hashes_;            // by node
+  std::vector<NodeId> table_;                  // open addressing, a power of two; ~0 is free
   std::vector<Value> parameters_;
   std::vector<std::string> parameter_names_;
+  std::unordered_map<std::string, std::uint32_t> parameter_numbers_;
 };
 
 // Nodes that `roots` need, operands first. Iterative.

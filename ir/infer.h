@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 
 #include "ir/attributes.h"
 #include "ir/op.h"
@@ -16,6 +17,7 @@ class Equality {
  public:
   virtual ~Equality() = default;
   virtual bool equal(Extent a, Extent b);
+  virtual std::span<const std::string> symbol_names() const;  // for messages; none by default
 };
 
 // Operand types come by pointer: pending nodes keep theirs interned. `out` has info(op).results elements. Throws ShapeError,

@@ -59,6 +59,27 @@ constexpr std::optional<Op> op_from_name(std::string_view text) {
   return std::nullopt;
 }
 
+// How many operands an op takes; -1: one or more (concat).
+constexpr int arity(Op op) {
+  switch (info(op).op_class) {
+    case OpClass::unary: return 1;
+    case OpClass::binary: return 2;
+    case OpClass::ternary: return 3;
+    case OpClass::shaped: break;
+  }
+  switch (op) {
+    case Op::parameter:
+    case Op::constant:
+    case Op::iota: return 0;
+    case Op::store:
+    case Op::accumulate:
+    case Op::pad:
+    case Op::dot: return 2;
+    case Op::concat: return -1;
+    default: return 1;
+  }
+}
+
 // Whether an elementwise op takes operands of this dtype.
 constexpr bool accepts(Op op, DType t) {
   switch (info(op).accepts) {

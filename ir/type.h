@@ -1,8 +1,8 @@
 // The type of a value: dtype and shape.
 #pragma once
 
-#include <string>
 #include <span>
+#include <string>
 
 #include "ir/dtype.h"
 #include "ir/extent.h"
@@ -21,5 +21,6 @@ struct Type {
 std::string text(const Type& type, std::span<const std::string> symbol_names = {});
 // "[2, 3]", as PyTorch prints a size.
 std::string text(const Shape& shape, std::span<const std::string> symbol_names = {});
+std::string text(Extent extent, std::span<const std::string> symbol_names = {});
 
 }  // namespace braze::ir
