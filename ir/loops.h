@@ -81,6 +81,7 @@ struct Size {
 struct Term {
   ValueId index;
   Size stride;
+  friend bool operator==(const Term&, const Term&) = default;
 };
 
 // `buffer` numbers Kernel::buffers, or, from scratch_base on, Kernel::scratch.
@@ -89,6 +90,7 @@ struct Access {
   std::uint32_t buffer = 0;
   std::vector<Term> terms;
   Size offset;
+  friend bool operator==(const Access&, const Access&) = default;
 };
 
 struct Statement;

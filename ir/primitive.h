@@ -77,6 +77,17 @@ struct Instruction {
   bool operator==(const Instruction&) const = default;
 };
 
+// Whether `from` says something of its own: comparisons, convert and bitcast. Elsewhere it equals `type`.
+constexpr bool has_operand_type(Primitive p) {
+  return (p >= Primitive::eq && p <= Primitive::le) || p == Primitive::convert || p == Primitive::bitcast;
+}
+// Fills in what the op itself says: comparisons and checks yield boolean, `from` where it is the type.
+constexpr Instruction canonical(Instruction instruction) {
+  if (instruction.op == Primitive::check || (instruction.op >= Primitive::eq && instruction.op <= Primitive::le)) instruction.type = DType::boolean;
+  if (!has_operand_type(instruction.op)) instruction.from = instruction.type;
+  return instruction;
+}
+
 // What scalar code is appended to: a kernel under construction, or a stand-alone combine body.
 class InstructionSink {
  public:
