@@ -38,7 +38,7 @@ if(BRAZE_SANITIZE)
 endif()
 if(BRAZE_CHECKED)
   # Assertions keep the layout of containers, which _GLIBCXX_DEBUG does not: LLVM's archives are built without either.
-  add_compile_definitions(BRAZE_CHECKED=1 _GLIBCXX_ASSERTIONS)
+  add_compile_options(-UNDEBUG -D_GLIBCXX_ASSERTIONS)
 endif()
 if(BRAZE_PLAIN_THREADS)
   add_compile_definitions(BRAZE_PLAIN_THREADS=1)
