@@ -1,0 +1,57 @@
+// The closed list of libm functions as addresses. Whoever links machine code binds the symbols to these addresses, so that
+// the interpreter and a kernel call the same function.
+#include <cmath>
+#include <iterator>
+
+#include "ir/primitive.h"
+
+namespace braze::ir {
+namespace {
+
+// std::lgamma writes the global `signgam`, which two threads must not do.
+double lgamma(double x) {
+  int sign = 0;
+  return ::lgamma_r(x, &sign);
+}
+float lgamma(float x) {
+  int sign = 0;
+  return ::lgammaf_r(x, &sign);
+}
+
+using std::sin, std::cos, std::tan, std::asin, std::acos, std::atan, std::sinh, std::cosh, std::tanh, std::asinh, std::acosh,
+    std::atanh, std::exp2, std::log2, std::log10, std::erf, std::erfc, std::pow, std::atan2, std::hypot, std::fmod, std::nextafter;
+
+template <int arity, class F1, class F2, class T>
+T apply(F1 unary, F2 binary, T a, T b) {
+  if constexpr (arity == 1)
+    return unary(a);
+  else
+    return binary(a, b);
+}
+
+// A generic lambda is only instantiated for the arity that is called, so each name may stand in both.
+#define BRAZE_LIBRARY_FUNCTION(name, arity)                                                                          \
+  template <class T>                                                                                                 \
+  T call_##name(T a, T b) {                                                                                          \
+    return apply<arity>([](auto x) { return name(x); }, [](auto x, auto y) { return name(x, y); }, a, b);            \
+  }
+#include "ir/primitives.def"
+#undef BRAZE_LIBRARY_FUNCTION
+
+constexpr LibraryFunctionInfo table[] = {
+#define BRAZE_LIBRARY_FUNCTION(name, arity) {#name, #name "f", arity, call_##name<double>, call_##name<float>},
+#include "ir/primitives.def"
+#undef BRAZE_LIBRARY_FUNCTION
+};
+
+}  // namespace
+
+const LibraryFunctionInfo& info(LibraryFunction f) { return table[static_cast<std::size_t>(f)]; }
+
+std::optional<LibraryFunction> library_function_from_name(std::string_view name) {
+  for (std::size_t i = 0; i < std::size(table); ++i)
+    if (table[i].name == name) return static_cast<LibraryFunction>(i);
+  return std::nullopt;
+}
+
+}  // namespace braze::ir
