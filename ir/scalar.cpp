@@ -10,25 +10,25 @@ namespace {
                    std::source_location::current());
 }
 
-// The evaluator of primitive P on operands of type `type`, if Compute<P> takes them.
+// The evaluator of primitive P on operands of type `type`, if PrimitiveMeaning<P> takes them.
 template <Primitive P>
 Evaluator computed(const Instruction& i, DType type) {
   return with_type(type, [&]<class T>(std::type_identity<T>) -> Evaluator {
-    if constexpr (requires(T a) { Compute<P>::apply(a); }) {
+    if constexpr (requires(T a) { PrimitiveMeaning<P>::apply(a); }) {
       return [](const Instruction&, std::uint64_t a, std::uint64_t, std::uint64_t, Fault*) {
-        return to_bits(Compute<P>::apply(from_bits<T>(a)));
+        return to_bits(PrimitiveMeaning<P>::apply(from_bits<T>(a)));
       };
-    } else if constexpr (requires(T a) { Compute<P>::apply(a, a); }) {
+    } else if constexpr (requires(T a) { PrimitiveMeaning<P>::apply(a, a); }) {
       return [](const Instruction&, std::uint64_t a, std::uint64_t b, std::uint64_t, Fault*) {
-        return to_bits(Compute<P>::apply(from_bits<T>(a), from_bits<T>(b)));
+        return to_bits(PrimitiveMeaning<P>::apply(from_bits<T>(a), from_bits<T>(b)));
       };
     } else if constexpr (P == Primitive::select) {
       return [](const Instruction&, std::uint64_t a, std::uint64_t b, std::uint64_t c, Fault*) {
-        return to_bits(Compute<P>::apply(from_bits<bool>(a), from_bits<T>(b), from_bits<T>(c)));
+        return to_bits(PrimitiveMeaning<P>::apply(from_bits<bool>(a), from_bits<T>(b), from_bits<T>(c)));
       };
-    } else if constexpr (requires(T a) { Compute<P>::apply(a, a, a); }) {
+    } else if constexpr (requires(T a) { PrimitiveMeaning<P>::apply(a, a, a); }) {
       return [](const Instruction&, std::uint64_t a, std::uint64_t b, std::uint64_t c, Fault*) {
-        return to_bits(Compute<P>::apply(from_bits<T>(a), from_bits<T>(b), from_bits<T>(c)));
+        return to_bits(PrimitiveMeaning<P>::apply(from_bits<T>(a), from_bits<T>(b), from_bits<T>(c)));
       };
     } else {
       reject(i);

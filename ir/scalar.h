@@ -2,7 +2,7 @@
 //
 // `Number<T>` holds a value and computes on the spot: it is the interpreter, and the oracle of every back end. `Scalar<T>`
 // holds the ValueId of an instruction that it appended to the sink of the innermost `Emitting`. Both are typed: a comparison
-// gives `Same<S, bool>`, and `convert<U>`, `bitcast<U>` change the element. What `Compute<P>` says below is the law of primitive P on
+// gives `Same<S, bool>`, and `convert<U>`, `bitcast<U>` change the element. What `PrimitiveMeaning<P>` says below is the law of primitive P on
 // every target (NaN payloads excepted), and has no undefined behaviour:
 //  * Conversions between integers keep the low bits; to boolean they ask `!= 0`, so that NaN is true.
 //  * Float to i32: truncated; NaN and what does not fit give INT32_MIN (`cvttss2si`). To i64: truncated; NaN and what does not fit give
@@ -94,7 +94,7 @@ constexpr T from_bits(std::uint64_t bits) {
 
 // ---- what each primitive computes ----
 
-template <Primitive P> struct Compute;
+template <Primitive P> struct PrimitiveMeaning;
 
 namespace detail {
 
@@ -135,7 +135,7 @@ constexpr U convert(T a) {
 }  // namespace detail
 
 #define BRAZE_COMPUTE(primitive, signature, ...)     \
-  template <> struct Compute<Primitive::primitive> { \
+  template <> struct PrimitiveMeaning<Primitive::primitive> { \
     static signature { __VA_ARGS__ }                 \
   };
 
@@ -153,7 +153,7 @@ BRAZE_COMPUTE(neg, auto apply(Arithmetic auto a),
   if constexpr (Real<T>) return -a; else return detail::narrow<T>(0 - detail::wide(a));)
 BRAZE_COMPUTE(abs, auto apply(Arithmetic auto a),
   using T = decltype(a);
-  if constexpr (Real<T>) return std::fabs(a); else return a < 0 ? Compute<Primitive::neg>::apply(a) : a;)
+  if constexpr (Real<T>) return std::fabs(a); else return a < 0 ? PrimitiveMeaning<Primitive::neg>::apply(a) : a;)
 
 BRAZE_COMPUTE(div, auto apply(Real auto a, decltype(a) b), return a / b;)
 BRAZE_COMPUTE(fma, auto apply(Real auto a, decltype(a) b, decltype(a) c), return std::fma(a, b, c);)
@@ -170,7 +170,7 @@ BRAZE_COMPUTE(ldexp, auto apply(Real auto a, decltype(a) b),
 BRAZE_COMPUTE(quo, auto apply(Integer auto a, decltype(a) b),
   using T = decltype(a);
   if (b == 0) return T{0};
-  if constexpr (std::is_signed_v<T>) if (b == -1) return Compute<Primitive::neg>::apply(a);
+  if constexpr (std::is_signed_v<T>) if (b == -1) return PrimitiveMeaning<Primitive::neg>::apply(a);
   return static_cast<T>(a / b);)
 BRAZE_COMPUTE(rem, auto apply(Integer auto a, decltype(a) b),
   using T = decltype(a);
@@ -278,7 +278,7 @@ namespace detail {
 
 template <Primitive P, class R, class... T>
 Number<R> emit(Number<T>... operands) {
-  return {Compute<P>::apply(operands.value...)};
+  return {PrimitiveMeaning<P>::apply(operands.value...)};
 }
 
 // `from` is set where the operands' type is not the result's: in comparisons and conversions.
