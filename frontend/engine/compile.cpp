@@ -1,0 +1,119 @@
+// From a graph to machine code in memory: where passes, code generation and runtime meet.
+#include <chrono>
+#include <cstdlib>
+
+#include "codegen/backend.h"
+#include "frontend/engine/engine.h"
+#include "frontend/engine/state.h"
+#include "ir/error.h"
+#include "runtime/threads.h"
+
+namespace braze::engine {
+
+namespace {
+
+using passes::Stage;
+
+const codegen::Backend& cpu_backend() {
+  static const auto* backend = codegen::make_cpu_backend(ir::host_target()).release();
+  return *backend;
+}
+
+runtime::KernelEntry compile_kernel(const ir::Kernel& kernel, bool streaming) {
+  const codegen::CompileOptions options{.streaming = streaming};
+  std::shared_ptr<const runtime::Code> code = runtime::load(cpu_backend().compile({&kernel, 1}, options));
+  return {code->entry(0), code};
+}
+
+constexpr std::string_view stages[] = {"graph", "fused", "loops", "steps", "llvm", "assembly", "cuda", "ptx"};
+
+bool listed(const char* variable, std::string_view word) {
+  const char* text = std::getenv(variable);
+  if (!text) return false;
+  for (std::string_view rest = text; !rest.empty();) {
+    const std::size_t comma = rest.find(',');
+    if (rest.substr(0, comma) == word) return true;
+    rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
+  }
+  return false;
+}
+
+std::vector<ir::Kernel> kernels_of(passes::Module& module) {
+  std::vector<ir::Kernel> kernels;
+  for (passes::Lowered& lowered : module.kernels) kernels.push_back(std::move(lowered.loops));
+  return kernels;
+}
+
+passes::Module copy_of_graph(const passes::Module& module) {
+  passes::Module copy;
+  copy.graph = ir::parse_graph(ir::print(module.graph));
+  return copy;
+}
+
+// BRAZE_DUMP=fused,llvm: each named stage of what is about to be compiled.
+void dump_stages(const passes::Module& module) {
+  if (!std::getenv("BRAZE_DUMP")) return;
+  for (const std::string_view stage : stages)
+    if (listed("BRAZE_DUMP", stage)) log(fmt::format("{}", stage_text(copy_of_graph(module), stage)));
+}
+
+void explain_fusion(const passes::Module& module) {
+  if (!explains(Explain::fuse)) return;
+  for (const passes::Note& note : module.notes) {
+    const ir::Node& producer = module.graph[note.producer];
+    const ir::Node& consumer = module.graph[note.consumer];
+    log(fmt::format("not fused: {} into {}: {} {}", ir::name(producer.op), ir::name(consumer.op), note.reason, ir::text(producer.location)));
+  }
+}
+
+}  // namespace
+
+std::span<const std::string_view> stage_names() { return stages; }
+
+passes::Options compile_options(bool fuse) {
+  passes::Options options;
+  options.target = ir::host_target();
+  options.fuse = fuse;
+  return options;
+}
+
+std::shared_ptr<const runtime::Executable> build_executable(passes::Module module, const passes::Options& options) {
+  const auto start = std::chrono::steady_clock::now();
+  dump_stages(module);
+  module = passes::run_pipeline(std::move(module), options);
+  explain_fusion(module);
+  ir::Program program = std::move(module.program);
+  std::vector<runtime::KernelEntry> entries(program.kernels.size());
+  // Kernels compile in parallel; one alone stays on the caller.
+  runtime::executor().run(static_cast<std::int64_t>(entries.size()), [&](std::int64_t i) {
+    entries[static_cast<std::size_t>(i)] = compile_kernel(program.kernels[static_cast<std::size_t>(i)], false);
+  });
+  if (explains(Explain::compile)) {
+    std::string names;
+    for (const ir::Kernel& kernel : program.kernels) names += " " + kernel.name;
+    const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
+    log(fmt::format("compile: {} kernels in {:.1f} ms:{}", entries.size(), spent.count(), names));
+  }
+  auto kernels = std::make_shared<const std::vector<ir::Kernel>>(program.kernels);
+  auto streaming = [kernels](std::uint32_t kernel) { return compile_kernel((*kernels)[kernel], true); };
+  return std::make_shared<const runtime::Executable>(std::move(program), std::move(entries), std::move(streaming));
+}
+
+std::string stage_text(passes::Module module, std::string_view stage) {
+  passes::Options options = compile_options(true);
+  if (stage == "graph") return passes::print(module);
+  if (stage == "fused") return passes::print(passes::run_pipeline(std::move(module), options, Stage::fused));
+  if (stage == "loops") return passes::print(passes::run_pipeline(std::move(module), options, Stage::loops));
+  if (stage == "steps") return passes::print(passes::run_pipeline(std::move(module), options, Stage::steps));
+  const bool cuda = stage == "cuda" || stage == "ptx";
+  if (!cuda && stage != "llvm" && stage != "assembly")
+    fail<ValueError>("unknown stage '{}'; there are {}", stage, fmt::join(stages, ", "));
+  if (cuda) options.target = ir::CudaTarget{};
+  module = passes::run_pipeline(std::move(module), options, Stage::loops);
+  const std::vector<ir::Kernel> kernels = kernels_of(module);
+  if (stage == "cuda") return codegen::cuda_source(kernels, ir::CudaTarget{});
+  if (stage == "ptx") return codegen::make_cuda_backend(ir::CudaTarget{})->source(kernels, codegen::SourceKind::ptx);
+  return cpu_backend().source(kernels, stage == "llvm" ? codegen::SourceKind::llvm : codegen::SourceKind::assembly);
+}
+
+}  // namespace braze::engine

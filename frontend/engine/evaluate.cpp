@@ -1,0 +1,170 @@
+#include <algorithm>
+
+#include "frontend/engine/engine.h"
+#include "frontend/engine/failures.h"
+#include "frontend/engine/state.h"
+#include "ir/error.h"
+
+namespace braze::engine {
+
+namespace {
+
+// Marks a walk's operations as being evaluated by this thread; if the evaluation does not publish, they are pending again.
+class Flight {
+ public:
+  explicit Flight(const Walk& walk) : walk_(walk) { set(State::in_flight); }
+  ~Flight() {
+    if (landed_) return;
+    std::lock_guard lock(engine_state().mutex);
+    set(State::pending);
+    engine_state().published.notify_all();
+  }
+
+  void publish(std::span<runtime::Buffer> results) {
+    std::lock_guard lock(engine_state().mutex);
+    set(State::pending);
+    for (std::size_t i = 0; i < walk_.outputs.size(); ++i)
+      walk_.outputs[i].first->buffers[walk_.outputs[i].second] = std::move(results[i].block);
+    for (const auto& [node, result] : walk_.outputs) complete(node);
+    engine_state().published.notify_all();
+    landed_ = true;
+  }
+
+  void fail(std::exception_ptr why) {
+    std::lock_guard lock(engine_state().mutex);
+    set(State::pending);
+    for (const auto& [node, result] : walk_.outputs) {
+      if (node->state.load(std::memory_order_relaxed) == State::failed) continue;
+      remember_failure(node, why);
+      node->state.store(State::failed, std::memory_order_release);
+    }
+    engine_state().published.notify_all();
+    landed_ = true;
+  }
+
+ private:
+  void set(State state) {
+    for (std::size_t i = 0; i < walk_.nodes.size(); ++i)
+      if (walk_.kinds[i] == Walk::Kind::operation) walk_.nodes[i]->state.store(state, std::memory_order_release);
+  }
+
+  // A node with two results is evaluated when both are in memory.
+  static void complete(Node* node) {
+    for (unsigned r = 0; r < node->result_count; ++r)
+      if (!node->buffers[r]) return;
+    if (node->evaluated()) return;
+    node->state.store(State::evaluated, std::memory_order_release);
+    node->sever();
+  }
+
+  const Walk& walk_;
+  bool landed_ = false;
+};
+
+bool all_evaluated(std::span<const Value> values) {
+  return std::all_of(values.begin(), values.end(), [](const Value& v) { return v->evaluated(); });
+}
+
+// Walks until no node is in another thread's hands. Returns false when everything is evaluated already.
+bool walk_when_free(std::unique_lock<std::mutex>& lock, std::span<const Value> values, const WalkOptions& options, Walk& out) {
+  for (;;) {
+    if (all_evaluated(values)) return false;
+    walk(values, options, out);
+    if (!out.busy) break;
+    engine_state().published.wait(lock);
+  }
+  if (out.placeholder)
+    fail<Error>("a value is needed while a function is being traced; braze::compile can only record. Needed here: {}",
+                values.empty() ? std::string() : ir::text(values[0]->location()));
+  return true;
+}
+
+void evaluate_all(std::span<const Value> values, const WalkOptions& options) {
+  // Not thread_local: evaluating may record (a host executor, a log sink), and recording may evaluate.
+  Walk found;
+  std::unique_lock lock(engine_state().mutex);
+  if (!walk_when_free(lock, values, options, found)) return;
+  Flight flight(found);
+  lock.unlock();
+  counters().evaluations.fetch_add(1, std::memory_order_relaxed);
+  if (explains(Explain::flush)) log(fmt::format("flush: a value is needed: {} pending ops, {} results", found.nodes.size(), found.outputs.size()));
+  const std::shared_ptr<const Compiled> compiled = find_or_build(found, options);
+  std::vector<runtime::Buffer> results(found.outputs.size());
+  const runtime::Failure failure = run(*compiled, found, results);
+  if (failure.fault == ir::Fault::none) return flight.publish(results);
+  try {
+    throw_failure(failure, compiled->executable->program());
+  } catch (...) {
+    // What was stopped may be evaluated again; what is wrong stays wrong.
+    if (failure.fault != ir::Fault::stopped) flight.fail(std::current_exception());
+    throw;
+  }
+}
+
+}  // namespace
+
+EngineState& engine_state() {
+  static auto* instance = new EngineState;
+  return *instance;
+}
+
+void evaluate(std::span<const Value> values) {
+  if (all_evaluated(values)) return;
+  std::vector<Value> pending;
+  for (const Value& v : values)
+    if (!v->evaluated()) pending.push_back(v);
+  WalkOptions options;
+  options.fuse = !eager();
+  evaluate_all(pending, options);
+}
+
+const runtime::Block& buffer(const Value& value) {
+  invariant(value->evaluated(), "the buffer of {} is asked for before it is evaluated", ir::name(value->op));
+  return value->buffers[value.result()];
+}
+
+runtime::Failure run(const Compiled& compiled, const Walk& walk, std::span<runtime::Buffer> results) {
+  std::vector<runtime::Buffer> inputs;
+  for (std::size_t i = 0; i < walk.nodes.size(); ++i) {
+    if (walk.kinds[i] != Walk::Kind::leaf && walk.kinds[i] != Walk::Kind::donated) continue;
+    for (unsigned r = 0; r < walk.nodes[i]->result_count; ++r) {
+      const runtime::Block& block = walk.nodes[i]->buffers[r];
+      inputs.push_back({block, block.data()});
+    }
+  }
+  std::vector<std::int64_t> symbols;
+  symbols.reserve(compiled.sources.size());
+  for (const std::uint32_t source : compiled.sources) symbols.push_back(walk.numbers[source]);
+  return compiled.executable->run(inputs, symbols, walk.scalars, results);
+}
+
+passes::Module pending_module(std::span<const Value> values) {
+  Walk found;
+  WalkOptions options;
+  options.donate = false;
+  std::unique_lock lock(engine_state().mutex);
+  while (walk(values, options, found), found.busy) engine_state().published.wait(lock);
+  lock.unlock();
+  passes::Module module;
+  module.graph = build_graph(found).graph;
+  return module;
+}
+
+void throw_failure(const runtime::Failure& failure, const ir::Program& program) {
+  if (failure.fault == ir::Fault::none) return;
+  const std::string& line = failure.step < program.steps.size() ? program.steps[failure.step].line : std::string();
+  const std::string where = line.empty() ? "" : fmt::format(" (recorded at {})", line);
+  switch (failure.fault) {
+    case ir::Fault::none: return;
+    case ir::Fault::division_by_zero: fail<Error>("ZeroDivisionError: integer division or modulo by zero{}", where);
+    case ir::Fault::index_out_of_range: fail<IndexError>("index out of range{}", where);
+    case ir::Fault::stopped: fail<Error>("evaluation was stopped{}", where);
+  }
+}
+
+Statistics statistics() {
+  const Counters& c = counters();
+  return {c.recorded.load(), c.evaluations.load(), c.hits.load(), c.compilations.load()};
+}
+
+}  // namespace braze::engine

@@ -1,0 +1,64 @@
+#include "frontend/engine/node.h"
+
+#include <algorithm>
+#include <new>
+#include <vector>
+
+#include "frontend/engine/failures.h"
+#include "frontend/engine/pool.h"
+#include "ir/error.h"
+
+namespace braze::engine {
+
+namespace {
+
+constexpr std::size_t pooled_bytes = 128;
+constexpr std::size_t pooled_operands = (pooled_bytes - sizeof(Node)) / sizeof(Value);
+static_assert(pooled_operands >= 2, "a node of two operands is at most 128 bytes");
+static_assert(alignof(Node) >= 2, "the lowest bit of a node's address is the result number");
+
+using NodePool = Pool<pooled_bytes>;
+
+}  // namespace
+
+Node* Node::create(ir::Op op, std::span<const Value> in, unsigned results, ir::Location location) {
+  std::uint32_t height = 0;
+  for (const Value& v : in) height = std::max(height, v.node()->evaluated() ? 0 : v.node()->height);
+  void* memory = in.size() <= pooled_operands ? NodePool::allocate() : ::operator new(sizeof(Node) + in.size() * sizeof(Value));
+  Node* node = ::new (memory) Node(op, static_cast<std::uint32_t>(in.size()), static_cast<std::uint8_t>(results), height + 1);
+  for (std::size_t i = 0; i < in.size(); ++i) ::new (static_cast<void*>(node->in().data() + i)) Value(in[i]);
+  node->file = location.file;
+  node->line = location.line;
+  return node;
+}
+
+// Operands whose last reference this was are put on the list instead of being destroyed from within their user.
+void Node::destroy(Node* root) {
+  thread_local std::vector<Node*> doomed;
+  thread_local bool busy = false;
+  doomed.push_back(root);
+  if (busy) return;
+  busy = true;
+  while (!doomed.empty()) {
+    Node* node = doomed.back();
+    doomed.pop_back();
+    for (Value& v : node->in()) {
+      Node* operand = v.node();
+      if (v.release() && operand->references.fetch_sub(1, std::memory_order_acq_rel) == 1) doomed.push_back(operand);
+    }
+    if (node->state.load(std::memory_order_relaxed) == State::failed) forget_failure(node);
+    const bool pooled = node->operand_count <= pooled_operands;
+    node->~Node();
+    if (pooled)
+      NodePool::release(node);
+    else
+      ::operator delete(static_cast<void*>(node));
+  }
+  busy = false;
+}
+
+void Node::sever() {
+  for (Value& v : in()) v = Value{};
+}
+
+}  // namespace braze::engine

@@ -1,0 +1,142 @@
+// Pending nodes: what recording makes and a Tensor's storage holds. Reference-counted, slab-allocated, never interned, at most
+// 128 bytes for two operands. The operation of a node never changes; evaluating it fills in its buffers and lets its
+// operands go.
+//
+// Who may touch what: `references` and `holders` are atomic; `state` is published with release order after the buffers;
+// `mark`, `number` and `in` belong to whoever holds the engine's mutex once other threads can see the node.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "ir/attributes.h"
+#include "ir/graph.h"
+#include "ir/op.h"
+#include "ir/type.h"
+#include "runtime/storage.h"
+
+namespace braze::engine {
+
+// An immutable T shared by reference count.
+template <class T>
+class Shared {
+ public:
+  Shared() = default;
+  static Shared make(T value) { return Shared(new Cell{1, std::move(value)}); }
+  Shared(const Shared& other) : cell_(other.cell_) {
+    if (cell_) cell_->references.fetch_add(1, std::memory_order_relaxed);
+  }
+  Shared(Shared&& other) noexcept : cell_(std::exchange(other.cell_, nullptr)) {}
+  Shared& operator=(Shared other) noexcept {
+    std::swap(cell_, other.cell_);
+    return *this;
+  }
+  ~Shared() {
+    if (cell_ && cell_->references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete cell_;
+  }
+  explicit operator bool() const { return cell_ != nullptr; }
+  const T& operator*() const { return cell_->value; }
+  const T* operator->() const { return &cell_->value; }
+  const T* get() const { return cell_ ? &cell_->value : nullptr; }
+  friend bool operator==(const Shared& a, const Shared& b) { return a.cell_ == b.cell_; }
+
+ private:
+  struct Cell {
+    std::atomic<std::uint32_t> references;
+    T value;
+  };
+  explicit Shared(Cell* cell) : cell_(cell) {}
+  Cell* cell_ = nullptr;
+};
+
+using TypeRef = Shared<ir::Type>;
+using AttributesRef = Shared<ir::Attributes>;
+
+class Node;
+
+// One result of a node: a counted reference, eight bytes.
+class Value {
+ public:
+  Value() = default;
+  // Takes over one reference.
+  static Value adopt(Node* node, unsigned result = 0) { return Value(reinterpret_cast<std::uintptr_t>(node) | result); }
+  Value(const Value& other);
+  Value(Value&& other) noexcept : bits_(std::exchange(other.bits_, 0)) {}
+  Value& operator=(Value other) noexcept {
+    std::swap(bits_, other.bits_);
+    return *this;
+  }
+  ~Value();
+
+  explicit operator bool() const { return bits_ != 0; }
+  Node* node() const { return reinterpret_cast<Node*>(bits_ & ~std::uintptr_t{1}); }
+  unsigned result() const { return bits_ & 1; }
+  Node* operator->() const { return node(); }
+  const ir::Type& type() const;
+  const TypeRef& type_ref() const;
+  // The same node's other result.
+  Value with_result(unsigned result) const;
+  // Gives the reference up without releasing it.
+  std::uintptr_t release() { return std::exchange(bits_, 0); }
+  friend bool operator==(const Value& a, const Value& b) { return a.bits_ == b.bits_; }
+
+ private:
+  explicit Value(std::uintptr_t bits) : bits_(bits) {}
+  std::uintptr_t bits_ = 0;
+};
+
+enum class State : std::uint8_t { pending, in_flight, evaluated, failed };
+
+class Node {
+ public:
+  std::atomic<std::uint32_t> references{1};
+  // Storages whose current value is a result of this node: such results must be left in memory by an evaluation.
+  std::atomic<std::uint32_t> holders{0};
+  const ir::Op op;
+  const std::uint8_t result_count;
+  std::atomic<State> state{State::pending};
+  const std::uint32_t operand_count;
+  const std::uint32_t height;  // longest path to a leaf, in nodes
+  std::uint32_t mark = 0, number = 0;  // of the walk that saw it last
+  std::uint32_t line = 0;
+  const char* file = nullptr;
+  TypeRef types[2];
+  AttributesRef attributes;  // none where the op's attributes follow from the type: expand, reshape, iota
+  std::uint64_t bits = 0;    // a scalar parameter's or a constant's
+  runtime::Block buffers[2]; // when evaluated: dense row-major
+
+  std::span<Value> in() { return {reinterpret_cast<Value*>(this + 1), operand_count}; }
+  std::span<const Value> in() const { return {reinterpret_cast<const Value*>(this + 1), operand_count}; }
+  bool is_scalar_argument() const { return op == ir::Op::parameter && attributes; }
+  bool evaluated() const { return state.load(std::memory_order_acquire) == State::evaluated; }
+  ir::Location location() const { return {file, line}; }
+
+  static Node* create(ir::Op op, std::span<const Value> in, unsigned results, ir::Location location);
+  static void destroy(Node* node);  // iterative: a chain of a million nodes dies on a small stack
+  // Lets the operands go; the caller holds the engine's mutex.
+  void sever();
+
+ private:
+  // Operands lie behind the node.
+  Node(ir::Op op, std::uint32_t operands, std::uint8_t results, std::uint32_t height)
+      : op(op), result_count(results), operand_count(operands), height(height) {}
+  ~Node() = default;
+  friend class Value;
+};
+
+inline Value::Value(const Value& other) : bits_(other.bits_) {
+  if (bits_) node()->references.fetch_add(1, std::memory_order_relaxed);
+}
+inline Value::~Value() {
+  if (bits_ && node()->references.fetch_sub(1, std::memory_order_acq_rel) == 1) Node::destroy(node());
+}
+inline const TypeRef& Value::type_ref() const { return node()->types[result()]; }
+inline const ir::Type& Value::type() const { return *type_ref(); }
+inline Value Value::with_result(unsigned result) const {
+  node()->references.fetch_add(1, std::memory_order_relaxed);
+  return adopt(node(), result);
+}
+
+}  // namespace braze::engine

@@ -1,0 +1,174 @@
+#include <atomic>
+#include <cstdlib>
+
+#include "frontend/engine/engine.h"
+#include "frontend/engine/state.h"
+#include "ir/error.h"
+
+namespace braze::engine {
+
+namespace {
+
+thread_local bool eager_scope = false;
+thread_local int tracing_depth = 0;
+
+std::int64_t environment_number(const char* name, std::int64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text ? std::strtoll(text, nullptr, 10) : otherwise;
+}
+
+// Ops that only rename elements: an eager scope does not run them by themselves, a view of the result does no work.
+bool renames(ir::Op op) {
+  switch (ir::info(op).attributes) {
+    case ir::AttributeKind::Parameter:
+    case ir::AttributeKind::Literal:
+    case ir::AttributeKind::Permutation:
+    case ir::AttributeKind::Slice:
+    case ir::AttributeKind::Axes: return true;
+    case ir::AttributeKind::ToShape: return op != ir::Op::iota;
+    case ir::AttributeKind::Layout: return op == ir::Op::view;
+    default: return false;
+  }
+}
+
+// Evaluates the tallest operand when the graph would grow past what one evaluation should hold.
+void keep_within_limits(std::span<const Value> in) {
+  const Value* tallest = nullptr;
+  for (const Value& v : in)
+    if (!v->evaluated() && (!tallest || v->height > (*tallest)->height)) tallest = &v;
+  if (!tallest || tracing()) return;
+  const bool tall = (*tallest)->height >= limits().height;
+  if (!tall && pinned_bytes().load(std::memory_order_relaxed) <= limits().pinned_bytes) return;
+  if (explains(Explain::flush))
+    log(fmt::format("flush: {} at {}", tall ? fmt::format("{} pending ops in a row", (*tallest)->height) : "pinned memory",
+                    ir::text((*tallest)->location())));
+  evaluate({tallest, 1});
+}
+
+TypeRef share_type(ir::Type type, std::span<const Value> in) {
+  for (const Value& v : in)
+    if (v.type() == type) return v.type_ref();
+  return TypeRef::make(std::move(type));
+}
+
+Value finish(Node* node) {
+  counters().recorded.fetch_add(1, std::memory_order_relaxed);
+  Value value = Value::adopt(node);
+  if (eager_scope && !tracing_depth && !renames(node->op)) evaluate({&value, 1});
+  return value;
+}
+
+Value create(ir::Op op, std::span<const Value> in, const ir::Attributes& attributes, bool keep_attributes, ir::Location location) {
+  constexpr std::size_t usual = 4;
+  const ir::Type* few[usual];
+  std::vector<const ir::Type*> many;
+  const ir::Type** types = few;
+  if (in.size() > usual) {
+    many.resize(in.size());
+    types = many.data();
+  }
+  for (std::size_t i = 0; i < in.size(); ++i) types[i] = &in[i].type();
+  ir::Type out[2];
+  const unsigned results = ir::info(op).results;
+  ir::infer(op, attributes, {types, in.size()}, {out, results});
+  keep_within_limits(in);
+  Node* node = Node::create(op, in, results, location);
+  for (unsigned r = 0; r < results; ++r) node->types[r] = share_type(std::move(out[r]), in);
+  if (keep_attributes) node->attributes = AttributesRef::make(attributes);
+  return finish(node);
+}
+
+}  // namespace
+
+std::atomic<std::int64_t>& pinned_bytes() {
+  static std::atomic<std::int64_t> bytes{0};
+  return bytes;
+}
+
+Counters& counters() {
+  static Counters instance;
+  return instance;
+}
+
+Limits& limits() {
+  static Limits instance = [] {
+    Limits l;
+    l.height = static_cast<std::uint32_t>(environment_number("BRAZE_LIMIT_HEIGHT", l.height));
+    l.pinned_bytes = environment_number("BRAZE_LIMIT_PINNED_BYTES", l.pinned_bytes);
+    return l;
+  }();
+  return instance;
+}
+
+Value record(ir::Op op, std::span<const Value> in, ir::Location location) {
+  static const ir::Attributes none = ir::None{};
+  return create(op, in, none, false, location);
+}
+
+Value record(ir::Op op, std::span<const Value> in, ir::Attributes attributes, ir::Location location) {
+  const bool follows_from_type = std::holds_alternative<ir::ToShape>(attributes);
+  return create(op, in, attributes, !follows_from_type, location);
+}
+
+Value record_to_shape(ir::Op op, const Value& in, TypeRef type, ir::Location location) {
+  const ir::Attributes attributes = ir::ToShape{type->shape};
+  const ir::Type* operand = &in.type();
+  ir::Type out;
+  ir::infer(op, attributes, {&operand, 1}, {&out, 1});
+  invariant(out == *type, "{} to a type of another dtype", ir::name(op));
+  keep_within_limits({&in, 1});
+  Node* node = Node::create(op, {&in, 1}, 1, location);
+  node->types[0] = std::move(type);
+  return finish(node);
+}
+
+Value scalar_argument(ir::Literal value) {
+  Node* node = Node::create(ir::Op::parameter, {}, 1, {});
+  node->types[0] = scalar_type(value.type);
+  node->attributes = scalar_attributes(value.type);
+  node->bits = value.bits;
+  return Value::adopt(node);
+}
+
+Value constant(ir::Literal value) {
+  Node* node = Node::create(ir::Op::constant, {}, 1, {});
+  node->types[0] = scalar_type(value.type);
+  node->bits = value.bits;
+  return Value::adopt(node);
+}
+
+Value leaf(TypeRef type, runtime::Block block) {
+  Node* node = Node::create(ir::Op::parameter, {}, 1, {});
+  node->types[0] = std::move(type);
+  node->buffers[0] = std::move(block);
+  node->state.store(State::evaluated, std::memory_order_release);
+  return Value::adopt(node);
+}
+
+const TypeRef& scalar_type(DType type) {
+  static const auto* types = [] {
+    auto* all = new std::array<TypeRef, dtype_count>;
+    for (DType t : all_dtypes) (*all)[static_cast<std::size_t>(t)] = TypeRef::make(ir::Type{t, {}});
+    return all;
+  }();
+  return (*types)[static_cast<std::size_t>(type)];
+}
+
+const AttributesRef& scalar_attributes(DType type) {
+  static const auto* attributes = [] {
+    auto* all = new std::array<AttributesRef, dtype_count>;
+    for (DType t : all_dtypes)
+      (*all)[static_cast<std::size_t>(t)] = AttributesRef::make(ir::Parameter{ir::Parameter::Kind::scalar, 0, t, {}});
+    return all;
+  }();
+  return (*attributes)[static_cast<std::size_t>(type)];
+}
+
+bool eager() { return eager_scope; }
+void set_eager(bool on) { eager_scope = on; }
+
+Tracing::Tracing() { ++tracing_depth; }
+Tracing::~Tracing() { --tracing_depth; }
+bool tracing() { return tracing_depth > 0; }
+
+}  // namespace braze::engine

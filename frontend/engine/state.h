@@ -1,0 +1,31 @@
+// What the engine's files share among themselves.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+
+#include "frontend/engine/engine.h"
+
+namespace braze::engine {
+
+struct EngineState {
+  std::mutex mutex;                   // walks and publishing
+  std::condition_variable published;  // an evaluation in flight has ended
+  std::uint32_t epoch = 0;            // of the last walk
+};
+EngineState& engine_state();
+
+struct Counters {
+  std::atomic<std::uint64_t> recorded{0}, evaluations{0}, hits{0}, compilations{0};
+};
+Counters& counters();
+
+// Bytes of evaluated buffers that only pending nodes own.
+std::atomic<std::int64_t>& pinned_bytes();
+
+// Rank-0 types and the attributes of scalar parameters, one of each a dtype.
+const TypeRef& scalar_type(DType type);
+const AttributesRef& scalar_attributes(DType type);
+
+}  // namespace braze::engine

@@ -1,0 +1,176 @@
+#include "frontend/engine/attributes_walk.h"
+#include "frontend/engine/engine.h"
+#include "frontend/engine/failures.h"
+#include "frontend/engine/state.h"
+#include "ir/error.h"
+
+namespace braze::engine {
+
+namespace {
+
+// First bytes of a node's record; operations use their op's number.
+enum class Tag : std::uint8_t { leaf = 0xf0, donated, scalar, constant, outputs };
+
+struct KeyWriter {
+  Walk& out;
+
+  void structure(std::uint64_t value) {  // LEB128
+    for (; value >= 0x80; value >>= 7) out.key.push_back(static_cast<std::uint8_t>(value | 0x80));
+    out.key.push_back(static_cast<std::uint8_t>(value));
+  }
+  void tag(Tag t) { out.key.push_back(static_cast<std::uint8_t>(t)); }
+  ir::Extent number(std::int64_t value) {
+    out.numbers.push_back(value);
+    return {};
+  }
+  void is_one(std::size_t axis) { structure(16 + axis); }  // apart from the codes that `describe` writes itself
+  ir::Extent same_as(std::size_t axis, std::int64_t) {
+    structure(axis);
+    return {};
+  }
+};
+
+// Reads of a donated leaf must all be in this walk, and nobody else may hold its memory.
+bool may_be_overwritten(const Node& node, std::uint32_t uses) {
+  return node.result_count == 1 && node.references.load(std::memory_order_acquire) == uses &&
+         node.holders.load(std::memory_order_acquire) == 0 && node.buffers[0].unique() && !node.buffers[0].borrowed();
+}
+
+// Worth keeping when something outside this walk will read it: recomputing would be dear.
+bool dear(ir::Op op) { return ir::info(op).reduction() || op == ir::Op::dot; }
+
+// Numbers all nodes that `roots` need, operands first.
+void collect(std::span<const Value> roots, Walk& out) {
+  struct Frame {
+    Node* node;
+    std::uint32_t next;
+  };
+  thread_local std::vector<Frame> stack;
+  stack.clear();
+  const std::uint32_t epoch = ++engine_state().epoch;
+  const auto enter = [&](Node* node) {
+    if (node->mark == epoch) return;
+    node->mark = epoch;
+    const State state = node->state.load(std::memory_order_acquire);
+    if (state == State::in_flight) out.busy = node;
+    if (state == State::failed) rethrow_failure(node);
+    stack.push_back({node, state == State::evaluated ? node->operand_count : 0});
+  };
+  for (const Value& root : roots) {
+    enter(root.node());
+    while (!stack.empty() && !out.busy) {
+      Frame& top = stack.back();
+      if (top.next < top.node->operand_count) {
+        enter(top.node->in()[top.next++].node());
+        continue;
+      }
+      top.node->number = static_cast<std::uint32_t>(out.nodes.size());
+      out.nodes.push_back(top.node);
+      stack.pop_back();
+    }
+    if (out.busy) return;
+  }
+}
+
+Walk::Kind classify(const Node& node) {
+  if (node.evaluated()) return Walk::Kind::leaf;
+  if (node.is_scalar_argument()) return Walk::Kind::scalar;
+  if (node.op == ir::Op::constant) return Walk::Kind::constant;
+  return node.op == ir::Op::parameter ? Walk::Kind::leaf : Walk::Kind::operation;
+}
+
+void count_uses(const WalkOptions& options, Walk& out) {
+  out.uses.assign(out.nodes.size(), 0);
+  for (Node* node : out.nodes) {
+    out.kinds.push_back(classify(*node));
+    if (out.kinds.back() == Walk::Kind::operation)
+      for (const Value& v : node->in()) ++out.uses[v->number];
+    if (out.kinds.back() == Walk::Kind::leaf && !node->evaluated()) out.placeholder = node;
+  }
+  if (!options.donate) return;
+  for (std::size_t i = 0; i < out.nodes.size(); ++i)
+    if (out.kinds[i] == Walk::Kind::leaf && out.nodes[i]->evaluated() && may_be_overwritten(*out.nodes[i], out.uses[i]))
+      out.kinds[i] = Walk::Kind::donated;
+}
+
+void write_node(const Node& node, Walk::Kind kind, KeyWriter& key) {
+  const ir::Type& type = *node.types[0];
+  switch (kind) {
+    case Walk::Kind::leaf:
+    case Walk::Kind::donated: {
+      key.tag(kind == Walk::Kind::leaf ? Tag::leaf : Tag::donated);
+      key.structure(node.result_count);
+      for (unsigned r = 0; r < node.result_count; ++r) {
+        key.structure(static_cast<std::uint64_t>(node.types[r]->dtype));
+        key.structure(node.types[r]->shape.size());
+        for (const ir::Extent& e : node.types[r]->shape) key.number(e.number());
+      }
+      return;
+    }
+    case Walk::Kind::scalar:
+      key.tag(Tag::scalar);
+      key.structure(static_cast<std::uint64_t>(type.dtype));
+      key.out.scalars.push_back(node.bits);
+      return;
+    case Walk::Kind::constant:
+      key.tag(Tag::constant);
+      key.structure(static_cast<std::uint64_t>(type.dtype));
+      key.structure(node.bits);
+      return;
+    case Walk::Kind::operation: break;
+  }
+  key.structure(static_cast<std::uint64_t>(node.op));
+  key.structure(node.operand_count);
+  for (const Value& v : node.in()) key.structure(std::uint64_t{v->number} << 1 | v.result());
+  describe(node, key);
+}
+
+void choose_outputs(std::span<const Value> roots, const WalkOptions& options, Walk& out) {
+  thread_local std::vector<std::uint8_t> chosen;  // bit r: result r
+  chosen.assign(out.nodes.size(), 0);
+  const auto add = [&](Node* node, unsigned result) {
+    std::uint8_t& bits = chosen[node->number];
+    if (bits & (1u << result)) return;
+    bits = static_cast<std::uint8_t>(bits | (1u << result));
+    out.outputs.emplace_back(node, result);
+  };
+  for (const Value& root : roots) add(root.node(), root.result());
+  if (options.held_are_outputs) {
+    for (std::size_t i = 0; i < out.nodes.size(); ++i) {
+      if (out.kinds[i] != Walk::Kind::operation) continue;
+      Node* node = out.nodes[i];
+      const std::uint32_t holders = node->holders.load(std::memory_order_acquire);
+      const bool read_elsewhere = node->references.load(std::memory_order_acquire) > out.uses[i] + holders;
+      if (holders > 0 || (read_elsewhere && dear(node->op)))
+        for (unsigned r = 0; r < node->result_count; ++r) add(node, r);
+    }
+  }
+}
+
+}  // namespace
+
+void Walk::clear() {
+  key.clear();
+  numbers.clear();
+  scalars.clear();
+  nodes.clear();
+  kinds.clear();
+  uses.clear();
+  outputs.clear();
+  busy = placeholder = nullptr;
+}
+
+void walk(std::span<const Value> roots, const WalkOptions& options, Walk& out) {
+  out.clear();
+  collect(roots, out);
+  if (out.busy) return;
+  count_uses(options, out);
+  KeyWriter key{out};
+  key.structure(options.fuse);
+  for (std::size_t i = 0; i < out.nodes.size(); ++i) write_node(*out.nodes[i], out.kinds[i], key);
+  choose_outputs(roots, options, out);
+  key.tag(Tag::outputs);
+  for (const auto& [node, result] : out.outputs) key.structure(std::uint64_t{node->number} << 1 | result);
+}
+
+}  // namespace braze::engine
