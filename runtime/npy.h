@@ -18,8 +18,9 @@ struct Array {
   void* data = nullptr;
 };
 
-// Memory-maps the file (private, copy on write). Big-endian or misaligned data is copied. Throws ValueError naming the path and
-// what is wrong: not found, bad magic, truncated, dtype that Braze lacks.
+// Memory-maps the file (private, copy on write); big-endian or misaligned data is copied. The file must not shrink while the
+// array lives. Throws ValueError (not found, bad magic, truncated, too large), ParseError (header) or TypeError (a dtype that
+// Braze lacks, Python objects), each naming the path and what is wrong.
 Array load_npy(const std::string& path);
 // `array` must be dense row-major. f16 is '<f2'; bf16 has no NumPy type and raises TypeError. Written aside and renamed.
 void save_npy(const std::string& path, const Array& array);

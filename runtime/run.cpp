@@ -1,0 +1,395 @@
+#include "runtime/run.h"
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+#include <mutex>
+#include <utility>
+
+#include "ir/error.h"
+#include "ir/target.h"
+#include "runtime/index_program.h"
+#include "runtime/launch.h"
+#include "runtime/threads.h"
+
+namespace braze::runtime {
+
+using ir::CopyStep, ir::Fault, ir::KernelStep, ir::Slot, ir::Step;
+
+namespace {
+
+// What a run needs besides memory for elements; grows to the largest Program that its thread runs.
+struct Workspace {
+  std::vector<std::int64_t> values;  // of index expressions
+  std::vector<void*> data;           // a slot
+  // The arguments of the step that runs:
+  std::vector<void*> buffers;
+  std::vector<std::int64_t> sizes, elements;
+  std::vector<std::uint64_t> scalars;
+
+  template <class T>
+  static T* room(std::vector<T>& vector, std::size_t count) {
+    if (vector.size() < count) vector.resize(count);
+    return vector.data();
+  }
+};
+
+// Lends out this thread's workspace; a run inside a run, or one after the thread's objects were destroyed, gets its own.
+class WorkspaceLease {
+ public:
+  WorkspaceLease() : workspace_(std::exchange(idle, nullptr)) {
+    if (workspace_) return;
+    [[maybe_unused]] static thread_local const AtThreadEnd at_thread_end;
+    workspace_ = new Workspace;
+  }
+  ~WorkspaceLease() {
+    if (idle || thread_ended)
+      delete workspace_;
+    else
+      idle = workspace_;
+  }
+  WorkspaceLease(const WorkspaceLease&) = delete;
+  WorkspaceLease& operator=(const WorkspaceLease&) = delete;
+  Workspace& operator*() const { return *workspace_; }
+
+ private:
+  struct AtThreadEnd {
+    AtThreadEnd() = default;
+    ~AtThreadEnd() {
+      delete std::exchange(idle, nullptr);
+      thread_ended = true;
+    }
+  };
+  static constinit thread_local Workspace* idle;
+  static constinit thread_local bool thread_ended;
+
+  Workspace* workspace_;
+};
+constinit thread_local Workspace* WorkspaceLease::idle = nullptr;
+constinit thread_local bool WorkspaceLease::thread_ended = false;
+
+const ir::For* parallel_loop(const ir::Block& block) {
+  for (const ir::Statement& statement : block) {
+    if (const auto* loop = std::get_if<ir::For>(&statement.node); loop && loop->kind == ir::LoopKind::parallel) return loop;
+    if (const auto* branch = std::get_if<ir::If>(&statement.node))
+      if (const ir::For* loop = parallel_loop(branch->body)) return loop;
+  }
+  return nullptr;
+}
+
+// Consecutive entries of State::table.
+struct Entries {
+  std::uint32_t begin = 0, count = 0;
+};
+
+struct PlannedStep {
+  const CopyStep* copy = nullptr;  // or else a kernel:
+  std::uint32_t kernel = 0;
+  Entries buffers, sizes, scalars;      // slots, places of values, the caller's scalars
+  std::uint32_t extent = 0, work = 0;   // places
+  std::int32_t step = 1;                // of the parallel loop
+  bool scratch = false, streams = false;
+};
+
+struct FreshResult {
+  std::uint32_t slot, position;  // the first result that is this slot
+};
+
+struct StreamingVariant {
+  std::mutex mutex;
+  std::atomic<bool> asked{false};
+  KernelEntry entry;
+};
+
+}  // namespace
+
+struct Executable::State {
+  const ir::Program program;
+  std::vector<KernelEntry> entries;
+  std::vector<ir::LoopInterpreter> interpreters;  // or else empty
+  StreamingSource streaming_source;
+  std::unique_ptr<StreamingVariant[]> streaming;
+
+  IndexProgram index;
+  std::uint32_t arena_bytes = 0;                 // a place
+  std::vector<std::uint32_t> elements, offsets;  // places, by slot
+  std::vector<std::uint32_t> table;
+  std::vector<PlannedStep> steps;
+  std::vector<FreshResult> fresh;
+  std::size_t first_in_place = 0;  // from this step on, memory of the caller's changes
+
+  explicit State(ir::Program given) : program(std::move(given)) { plan(); }
+
+  void plan();
+  void plan_index();
+  void plan_results();
+  PlannedStep plan_kernel(const KernelStep& step);
+  void check_step(const Step& step) const;
+  bool writes_in_place(const Step& step) const;
+
+  std::int64_t bytes_of(std::uint32_t slot, const std::int64_t* values) const;
+  void check_arguments(std::size_t inputs, std::size_t symbols, std::size_t scalars, std::size_t results) const;
+  Failure run(Workspace& work, std::span<const Buffer> inputs, std::span<const std::uint64_t> scalars, std::span<Buffer> results) const;
+  Fault run_copy(const CopyStep& step, const Workspace& work, bool may_stop) const;
+  Fault run_kernel(const PlannedStep& step, Workspace& work, std::span<const std::uint64_t> scalars, bool may_stop) const;
+  ir::KernelFunction streaming_function(const PlannedStep& step, const std::int64_t* values) const;
+};
+
+void Executable::State::check_step(const Step& step) const {
+  const auto check_slot = [&](std::uint32_t slot) {
+    invariant(slot < program.slots.size(), "slot {} of {}", slot, program.slots.size());
+  };
+  if (const auto* copied = std::get_if<CopyStep>(&step.action)) {
+    check_slot(copied->from);
+    check_slot(copied->to);
+    invariant(program.slots[copied->to].kind != Slot::Kind::input, "a copy to slot {}, which is read only", copied->to);
+    return;
+  }
+  const auto& launched = std::get<KernelStep>(step.action);
+  invariant(launched.kernel < program.kernels.size(), "kernel {} of {}", launched.kernel, program.kernels.size());
+  const ir::Kernel& kernel = program.kernels[launched.kernel];
+  invariant(launched.buffers.size() == kernel.buffers.size() && launched.sizes.size() == kernel.sizes.size() &&
+                launched.scalars.size() == kernel.scalars.size(),
+            "kernel {} gets {} buffers, {} sizes and {} scalars, and has {}, {} and {}", kernel.name, launched.buffers.size(),
+            launched.sizes.size(), launched.scalars.size(), kernel.buffers.size(), kernel.sizes.size(), kernel.scalars.size());
+  for (std::size_t i = 0; i < launched.buffers.size(); ++i) {
+    check_slot(launched.buffers[i]);
+    invariant(!kernel.buffers[i].writes || program.slots[launched.buffers[i]].kind != Slot::Kind::input,
+              "kernel {} writes slot {}, which is read only", kernel.name, launched.buffers[i]);
+  }
+  for (const std::uint32_t scalar : launched.scalars) invariant(scalar < program.scalars, "scalar {} of {}", scalar, program.scalars);
+}
+
+bool Executable::State::writes_in_place(const Step& step) const {
+  const auto in_place = [&](std::uint32_t slot) { return program.slots[slot].kind == Slot::Kind::in_out; };
+  if (const auto* copied = std::get_if<CopyStep>(&step.action)) return in_place(copied->to);
+  const auto& launched = std::get<KernelStep>(step.action);
+  const ir::Kernel& kernel = program.kernels[launched.kernel];
+  for (std::size_t i = 0; i < launched.buffers.size(); ++i)
+    if (kernel.buffers[i].writes && in_place(launched.buffers[i])) return true;
+  return false;
+}
+
+PlannedStep Executable::State::plan_kernel(const KernelStep& step) {
+  const ir::Kernel& kernel = program.kernels[step.kernel];
+  const auto add = [&](const auto& numbers, auto entry) {
+    const Entries entries{static_cast<std::uint32_t>(table.size()), static_cast<std::uint32_t>(numbers.size())};
+    for (const std::uint32_t number : numbers) table.push_back(entry(number));
+    return entries;
+  };
+  const auto same = [](std::uint32_t number) { return number; };
+  const auto place = [&](ir::IndexId id) { return index.place(id); };
+  const ir::For* loop = parallel_loop(kernel.body);
+  invariant(loop && loop->step >= 1, "kernel {} has no parallel loop", kernel.name);
+  return {.kernel = step.kernel,
+          .buffers = add(step.buffers, same),
+          .sizes = add(step.sizes, place),
+          .scalars = add(step.scalars, same),
+          .extent = place(step.extent),
+          .work = place(step.work),
+          .step = loop->step,
+          .scratch = std::ranges::any_of(kernel.scratch, [](const auto& array) { return array.space == ir::Space::heap; }),
+          .streams = std::ranges::any_of(kernel.buffers, &ir::BufferParameter::streaming)};
+}
+
+void Executable::State::plan_index() {
+  std::vector<ir::IndexId> needed{program.arena_bytes};
+  for (const Slot& slot : program.slots) {
+    needed.push_back(slot.elements);
+    if (slot.kind == Slot::Kind::temporary) needed.push_back(slot.arena_offset);
+    const bool outside = slot.kind == Slot::Kind::input || slot.kind == Slot::Kind::in_out;
+    invariant(!outside || slot.input < program.inputs, "input {} of {}", slot.input, program.inputs);
+  }
+  for (const Step& step : program.steps) {
+    const auto* launched = std::get_if<KernelStep>(&step.action);
+    if (!launched) continue;
+    needed.insert(needed.end(), launched->sizes.begin(), launched->sizes.end());
+    needed.insert(needed.end(), {launched->extent, launched->work});
+  }
+  index = IndexProgram(program.index, program.symbols, needed);
+  arena_bytes = index.place(program.arena_bytes);
+  for (const Slot& slot : program.slots) {
+    elements.push_back(index.place(slot.elements));
+    offsets.push_back(slot.kind == Slot::Kind::temporary ? index.place(slot.arena_offset) : 0);
+  }
+}
+
+void Executable::State::plan_results() {
+  std::vector<bool> leaves(program.slots.size(), false);
+  for (std::uint32_t i = 0; i < program.results.size(); ++i) {
+    const std::uint32_t slot = program.results[i];
+    invariant(slot < program.slots.size(), "slot {} of {}", slot, program.slots.size());
+    invariant(program.slots[slot].kind != Slot::Kind::temporary, "result {} is slot {}, which dies with the run", i, slot);
+    if (program.slots[slot].kind == Slot::Kind::result && !leaves[slot]) fresh.push_back({slot, i});
+    leaves[slot] = true;
+  }
+  for (std::size_t i = 0; i < leaves.size(); ++i)
+    invariant(leaves[i] || program.slots[i].kind != Slot::Kind::result, "slot {} is a result that nobody gets", i);
+}
+
+void Executable::State::plan() {
+  for (const Step& step : program.steps) check_step(step);
+  plan_index();
+  plan_results();
+  first_in_place = program.steps.size();
+  for (std::size_t i = 0; i < program.steps.size(); ++i) {
+    const Step& step = program.steps[i];
+    if (const auto* copied = std::get_if<CopyStep>(&step.action))
+      steps.push_back({.copy = copied});
+    else
+      steps.push_back(plan_kernel(std::get<KernelStep>(step.action)));
+    if (first_in_place == program.steps.size() && writes_in_place(step)) first_in_place = i;
+  }
+  streaming = std::make_unique<StreamingVariant[]>(program.kernels.size());
+}
+
+void Executable::State::check_arguments(std::size_t inputs, std::size_t symbols, std::size_t scalars, std::size_t results) const {
+  invariant(inputs == program.inputs && symbols == program.symbols && scalars == program.scalars && results == program.results.size(),
+            "a Program of {} inputs, {} symbols, {} scalars and {} results gets {}, {}, {} and {}", program.inputs, program.symbols,
+            program.scalars, program.results.size(), inputs, symbols, scalars, results);
+}
+
+std::int64_t Executable::State::bytes_of(std::uint32_t slot, const std::int64_t* values) const {
+  const std::int64_t count = values[elements[slot]], size = size_of(program.slots[slot].type);
+  require<ValueError>(count >= 0, "a tensor cannot have {} elements", count);
+  require<ValueError>(count <= std::numeric_limits<std::int64_t>::max() / size, "a tensor of {} elements is too large", count);
+  return count * size;
+}
+
+// `work.values` holds the index expressions.
+Failure Executable::State::run(Workspace& work, std::span<const Buffer> inputs, std::span<const std::uint64_t> scalars,
+                               std::span<Buffer> results) const {
+  const std::int64_t* const values = work.values.data();
+  void** const data = Workspace::room(work.data, program.slots.size());
+  Block arena;
+  if (const std::int64_t bytes = values[arena_bytes]; bytes != 0) {
+    require<ValueError>(bytes > 0, "temporaries cannot take {} bytes", bytes);
+    arena = Block::allocate(bytes);
+  }
+  for (std::size_t i = 0; i < program.slots.size(); ++i) {
+    const Slot& slot = program.slots[i];
+    if (slot.kind == Slot::Kind::temporary)
+      data[i] = static_cast<char*>(arena.data()) + values[offsets[i]];
+    else if (slot.kind != Slot::Kind::result)
+      data[i] = inputs[slot.input].data;
+  }
+  for (const auto& [slot, position] : fresh) {
+    Block block = Block::allocate(bytes_of(slot, values));
+    data[slot] = block.data();
+    results[position] = {std::move(block), data[slot]};
+  }
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const PlannedStep& step = steps[i];
+    const bool may_stop = i < first_in_place;
+    // Also at the door of the first in-place step: from there on, all of them run.
+    Fault fault = i <= first_in_place && stopping() ? Fault::stopped : Fault::none;
+    if (fault == Fault::none) fault = step.copy ? run_copy(*step.copy, work, may_stop) : run_kernel(step, work, scalars, may_stop);
+    if (fault != Fault::none) [[unlikely]]
+      return {fault, static_cast<std::uint32_t>(i)};
+  }
+  std::size_t next_fresh = 0;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Slot& slot = program.slots[program.results[i]];
+    if (next_fresh < fresh.size() && fresh[next_fresh].position == i)
+      ++next_fresh;
+    else if (slot.kind != Slot::Kind::result)
+      results[i] = inputs[slot.input];
+    else
+      results[i] = results[std::ranges::find(fresh, program.results[i], &FreshResult::slot)->position];
+  }
+  return {Fault::none, 0};
+}
+
+Fault Executable::State::run_copy(const CopyStep& step, const Workspace& work, bool may_stop) const {
+  const std::int64_t bytes = bytes_of(step.to, work.values.data()), there = bytes_of(step.from, work.values.data());
+  invariant(bytes == there, "a copy of {} bytes to {}", there, bytes);
+  return copy(work.data[step.to], work.data[step.from], bytes, may_stop);
+}
+
+// The variant whose stores pass the cache, where the cores could not keep what the step writes; null where they can.
+ir::KernelFunction Executable::State::streaming_function(const PlannedStep& step, const std::int64_t* values) const {
+  const ir::Kernel& kernel = program.kernels[step.kernel];
+  std::int64_t written = 0;
+  for (std::uint32_t i = 0; i < step.buffers.count; ++i)
+    if (kernel.buffers[i].streaming) written += bytes_of(table[step.buffers.begin + i], values);
+  const ir::CpuTarget& target = ir::host_target();
+  const std::int64_t share = std::max(target.l2_bytes, target.l3_bytes / std::max(1, target.cores));
+  if (written / executor().threads() <= share) return nullptr;
+  StreamingVariant& variant = streaming[step.kernel];
+  if (!variant.asked.load(std::memory_order_acquire)) {
+    const std::unique_lock hold(variant.mutex, std::try_to_lock);
+    if (!hold) return nullptr;  // another thread waits for the compiler already
+    if (!variant.asked.load(std::memory_order_relaxed)) {
+      variant.entry = streaming_source(step.kernel);
+      variant.asked.store(true, std::memory_order_release);
+    }
+  }
+  return variant.entry.regular;
+}
+
+Fault Executable::State::run_kernel(const PlannedStep& step, Workspace& work, std::span<const std::uint64_t> scalars, bool may_stop) const {
+  const std::int64_t* const values = work.values.data();
+  const std::int64_t extent = values[step.extent];
+  require<ValueError>(extent >= 0, "a loop cannot have {} iterations", extent);
+  if (extent == 0) return Fault::none;
+  void** const buffers = Workspace::room(work.buffers, step.buffers.count);
+  std::int64_t* const sizes = Workspace::room(work.sizes, step.sizes.count);
+  std::uint64_t* const arguments = Workspace::room(work.scalars, step.scalars.count);
+  const std::uint32_t* entry = &table[step.buffers.begin];
+  for (std::uint32_t i = 0; i < step.buffers.count; ++i) buffers[i] = work.data[entry[i]];
+  entry = table.data() + step.sizes.begin;
+  for (std::uint32_t i = 0; i < step.sizes.count; ++i) sizes[i] = values[entry[i]];
+  entry = table.data() + step.scalars.begin;
+  for (std::uint32_t i = 0; i < step.scalars.count; ++i) arguments[i] = scalars[entry[i]];
+
+  Launch launch{.args = {buffers, sizes, arguments}, .extent = extent, .step = step.step, .work = values[step.work], .may_stop = may_stop};
+  if (!interpreters.empty()) {
+    std::int64_t* const counts = Workspace::room(work.elements, step.buffers.count);
+    for (std::uint32_t i = 0; i < step.buffers.count; ++i) counts[i] = values[elements[table[step.buffers.begin + i]]];
+    launch.interpreter = &interpreters[step.kernel];
+    launch.elements = {counts, step.buffers.count};
+    return launch.run();
+  }
+  if (step.scratch) launch.scratch_bytes = ir::scratch_bytes(program.kernels[step.kernel], {sizes, step.sizes.count});
+  if (step.streams && launch.work >= smallest_range && streaming_source) launch.function = streaming_function(step, values);
+  if (!launch.function) launch.function = entries[step.kernel].regular;
+  return launch.run();
+}
+
+Executable::Executable(ir::Program program, std::vector<KernelEntry> entries, StreamingSource streaming)
+    : state_(std::make_unique<State>(std::move(program))) {
+  invariant(entries.size() == state_->program.kernels.size(), "{} entry points for {} kernels", entries.size(),
+            state_->program.kernels.size());
+  for (const KernelEntry& entry : entries) invariant(entry.regular != nullptr, "a kernel without an entry point");
+  state_->entries = std::move(entries);
+  state_->streaming_source = std::move(streaming);
+}
+
+std::shared_ptr<const Executable> Executable::interpreted(ir::Program program) {
+  const auto nothing = [](const ir::KernelArgs*, std::int64_t, std::int64_t, void*) { return std::int32_t{0}; };
+  std::vector<KernelEntry> entries(program.kernels.size(), KernelEntry{nothing, nullptr});
+  auto executable = std::make_shared<Executable>(std::move(program), std::move(entries), nullptr);
+  for (const ir::Kernel& kernel : executable->state_->program.kernels) executable->state_->interpreters.emplace_back(kernel);
+  return executable;
+}
+
+Executable::~Executable() = default;
+
+const ir::Program& Executable::program() const { return state_->program; }
+
+Failure Executable::run(std::span<const Buffer> inputs, std::span<const std::int64_t> symbols, std::span<const std::uint64_t> scalars,
+                        std::span<Buffer> results) const {
+  state_->check_arguments(inputs.size(), symbols.size(), scalars.size(), results.size());
+  const WorkspaceLease lease;
+  Workspace& work = *lease;
+  state_->index.evaluate(symbols, Workspace::room(work.values, state_->index.size()));
+  struct NobodyGetsHalfAResult {
+    std::span<Buffer> results;
+    ~NobodyGetsHalfAResult() { std::ranges::fill(results, Buffer{}); }
+  } unfinished{results};
+  const Failure failure = state_->run(work, inputs, scalars, results);
+  if (failure.fault == Fault::none) unfinished.results = {};
+  return failure;
+}
+
+}  // namespace braze::runtime
