@@ -85,6 +85,20 @@ struct Concat {
 
 using Attributes = std::variant<None, Parameter, Literal, Cast, ToShape, Layout, Permutation, Slice, Axes, Reduced, Padding, Concat>;
 
+// Calls f(extent) for each extent that the attributes hold; f may take it by reference and change it.
+template <class A, class F>
+void for_each_extent(A& attributes, F&& f) {
+  const auto each = [&f](auto& shape) {
+    for (auto& extent : shape) f(extent);
+  };
+  if (auto* parameter = std::get_if<Parameter>(&attributes)) each(parameter->shape);
+  if (auto* to = std::get_if<ToShape>(&attributes)) each(to->shape);
+  if (auto* concat = std::get_if<Concat>(&attributes)) f(concat->extent);
+  if (auto* layout = std::get_if<Layout>(&attributes)) f(layout->offset), each(layout->sizes), each(layout->strides);
+  if (auto* slice = std::get_if<Slice>(&attributes)) each(slice->starts), each(slice->sizes), each(slice->steps);
+  if (auto* padding = std::get_if<Padding>(&attributes)) each(padding->low), each(padding->high), each(padding->sizes);
+}
+
 constexpr AttributeKind kind(const Attributes& a) { return static_cast<AttributeKind>(a.index()); }
 
 }  // namespace braze::ir

@@ -361,6 +361,7 @@ void rule(Tag<op>, const Reduced& a, const Site& site) {
                       : logical                               ? DType::boolean
                       : op == Op::argmax || op == Op::argmin ? DType::i64
                                                               : x.dtype;
+  check_shape(site, site.out[0].dtype, shape);  // an empty operand may hide extents whose product overflows
   site.out[0].shape = shape;
   if constexpr (info(op).results == 2) site.out[1] = {DType::i64, shape};
 }

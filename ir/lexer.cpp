@@ -293,8 +293,7 @@ std::uint64_t Lexer::literal(DType type, std::string_view what) {
   if (accept("inf")) return format.infinity() | sign;
   if (at("nan")) {
     next();
-    if (!accept(":")) return format.quiet_nan() | sign;
-    if (peek().kind != Token::Kind::integer) expected("the bits of a nan");
+    if (peek(1).kind != Token::Kind::integer || !accept(":")) return format.quiet_nan() | sign;  // `nan : f32` is no payload
     const Token payload = next();
     const std::uint64_t bits = magnitude(payload, format.sign() * 2 - 1, "more bits than the type has");
     if ((bits & (format.sign() - 1)) <= format.infinity() || negative) error(first, "these are not the bits of a nan");
