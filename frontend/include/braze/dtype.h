@@ -1,0 +1,30 @@
+// Element types under PyTorch's names. https://pytorch.org/docs/stable/tensor_attributes.html
+#pragma once
+
+#include "ir/dtype.h"
+
+namespace braze {
+
+inline constexpr DType bool_ = DType::boolean, uint8 = DType::u8, int8 = DType::i8, int16 = DType::i16, int32 = DType::i32,
+                       int64 = DType::i64, float16 = DType::f16, bfloat16 = DType::bf16, float32 = DType::f32, float64 = DType::f64;
+
+// The DType of a C++ type: bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float, double.
+template <class T>
+constexpr DType dtype_of();
+template <> constexpr DType dtype_of<bool>() { return DType::boolean; }
+template <> constexpr DType dtype_of<std::uint8_t>() { return DType::u8; }
+template <> constexpr DType dtype_of<std::int8_t>() { return DType::i8; }
+template <> constexpr DType dtype_of<std::int16_t>() { return DType::i16; }
+template <> constexpr DType dtype_of<std::int32_t>() { return DType::i32; }
+template <> constexpr DType dtype_of<std::int64_t>() { return DType::i64; }
+template <> constexpr DType dtype_of<float>() { return DType::f32; }
+template <> constexpr DType dtype_of<double>() { return DType::f64; }
+
+// The dtype of an operation on both, as torch.promote_types: never a loss of category (bool < integer < float).
+DType promote_types(DType a, DType b);
+
+// What floating-point literals become: float32 until changed. Throws TypeError unless `dtype` is floating.
+DType get_default_dtype();
+void set_default_dtype(DType dtype);
+
+}  // namespace braze

@@ -1,0 +1,41 @@
+// What may stand in x(...): numbers, slice(), ellipsis, newaxis. Basic indexing gives views.
+// https://numpy.org/doc/stable/user/basics.indexing.html
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+
+namespace braze {
+
+// slice() is ":", slice(a, b) is "a:b", slice(a, b, s) is "a:b:s"; none leaves a bound open. Steps are positive, as in PyTorch.
+struct Slice {
+  std::optional<std::int64_t> start, stop;
+  std::int64_t step = 1;
+};
+inline constexpr std::nullopt_t none = std::nullopt;
+inline Slice slice() { return {}; }
+inline Slice slice(std::optional<std::int64_t> start, std::optional<std::int64_t> stop = none, std::int64_t step = 1) {
+  return {start, stop, step};
+}
+
+struct Ellipsis {};
+inline constexpr Ellipsis ellipsis{};
+struct NewAxis {};
+inline constexpr NewAxis newaxis{};
+
+// One entry of x(...).
+struct Index {
+  enum class Kind : std::uint8_t { number, slice, ellipsis, newaxis } kind;
+  std::int64_t number = 0;
+  Slice range;
+
+  template <class T>
+    requires std::is_integral_v<T>
+  Index(T n) : kind(Kind::number), number(static_cast<std::int64_t>(n)) {}  // NOLINT
+  Index(Slice s) : kind(Kind::slice), range(s) {}                            // NOLINT
+  Index(Ellipsis) : kind(Kind::ellipsis) {}                                  // NOLINT
+  Index(NewAxis) : kind(Kind::newaxis) {}                                    // NOLINT
+};
+
+}  // namespace braze

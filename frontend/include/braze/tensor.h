@@ -1,0 +1,249 @@
+// Tensor: PyTorch's names and semantics, lazily evaluated. An operation checks shapes and dtypes at the call, records itself and
+// returns; printing, item(), to_vector(), data(), bool(t) and eval() are what needs values, and runs everything pending at once.
+//
+// A Tensor is a handle on (storage, offset, sizes, strides). Views share their base's storage: a write through any alias is
+// seen by all, exactly as in PyTorch, although nothing has run yet. `=` on a named Tensor rebinds it; `=` on the result of x(...)
+// writes through.
+//
+// Concurrent reads of one tensor, evaluation included, are safe; a write concurrent with any use is the caller's race.
+// Every function throws ShapeError, TypeError, IndexError or ValueError (kinds of braze::Error) at the call, with both shapes.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <iosfwd>
+#include <source_location>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "braze/dtype.h"
+#include "braze/error.h"
+#include "braze/indexing.h"
+#include "braze/scalar.h"
+
+namespace braze {
+
+class In;
+class Tensor;
+class TensorImpl;  // internal
+
+using Sizes = std::vector<std::int64_t>;
+// Sizes, dims and strides as parameters: {2, 3}, a vector, or one number.
+class SizesView {
+ public:
+  SizesView(std::initializer_list<std::int64_t> values) : view_(values.begin(), values.size()) {}  // NOLINT
+  SizesView(const Sizes& values) : view_(values) {}                                                // NOLINT
+  SizesView(std::span<const std::int64_t> values) : view_(values) {}                               // NOLINT
+  operator std::span<const std::int64_t>() const { return view_; }                                 // NOLINT
+  std::size_t size() const { return view_.size(); }
+  std::int64_t operator[](std::size_t i) const { return view_[i]; }
+  auto begin() const { return view_.begin(); }
+  auto end() const { return view_.end(); }
+
+ private:
+  std::span<const std::int64_t> view_;
+};
+
+// max and min over a dim: `auto [values, indices] = x.max(1)`.
+struct ValuesAndIndices;
+
+class Tensor {
+ public:
+  Tensor() = default;  // undefined: defined() is false, every use throws Error
+  Tensor(const Tensor& other);
+  Tensor(Tensor&& other) noexcept : impl_(std::exchange(other.impl_, nullptr)) {}
+  ~Tensor();
+
+  // A named tensor is rebound; what x(...) returns is written through (broadcasting `value`, casting to this dtype).
+  Tensor& operator=(const Tensor& other) &;
+  Tensor& operator=(Tensor&& other) & noexcept;
+  void operator=(const In& value) &&;
+  void operator=(const Tensor& value) &&;
+
+  bool defined() const { return impl_ != nullptr; }
+
+  // ---- attributes ----
+  std::int64_t dim() const;
+  std::int64_t size(std::int64_t dim) const;
+  Sizes sizes() const;
+  Sizes strides() const;
+  std::int64_t stride(std::int64_t dim) const;
+  std::int64_t storage_offset() const;
+  std::int64_t numel() const;
+  DType dtype() const;
+  bool is_contiguous() const;
+  std::int64_t element_size() const;
+  std::int64_t nbytes() const { return numel() * element_size(); }
+  std::int64_t version() const;                    // PyTorch's _version: writes to the storage so far
+  bool shares_storage(const Tensor& other) const;  // views of one base
+
+  // ---- values: these evaluate ----
+  // The one element, converted to T. Throws Error unless numel() == 1.
+  template <class T>
+  T item(std::source_location where = std::source_location::current()) const;
+  double item_double(std::source_location where = std::source_location::current()) const;
+  std::int64_t item_int(std::source_location where = std::source_location::current()) const;
+  explicit operator bool() const;
+  // All elements in row-major order; T must be this dtype's C++ type (throws TypeError).
+  template <class T>
+  std::vector<T> to_vector() const {
+    std::vector<T> out(static_cast<std::size_t>(numel()));
+    copy_to(out.data(), dtype_of<T>());
+    return out;
+  }
+  // Copies nbytes() bytes of row-major elements; `dtype` must be this tensor's.
+  void copy_to(void* destination, DType dtype) const;
+  // The first element in memory, strides() apart; read only, valid until the storage is written to or dies.
+  const void* data() const;
+  // Runs what this value needs and returns itself.
+  const Tensor& eval() const;
+  bool is_evaluated() const;
+  std::string str() const;  // the text that operator<< prints, as PyTorch's print
+  // A stage of this value's compilation: "graph", "fused", "loops", "steps", "llvm", "assembly", "cuda". Evaluates nothing.
+  std::string dump(std::string_view stage = "graph") const;
+
+  // ---- views: nothing is copied ----
+  template <class... Indices>
+    requires(sizeof...(Indices) > 0)
+  Tensor operator()(Indices... indices) const {
+    const Index list[] = {Index(indices)...};
+    return index(list);
+  }
+  Tensor index(std::span<const Index> indices) const;
+  Tensor select(std::int64_t dim, std::int64_t index) const;
+  Tensor narrow(std::int64_t dim, std::int64_t start, std::int64_t length) const;
+  Tensor slice(std::int64_t dim, std::optional<std::int64_t> start, std::optional<std::int64_t> stop, std::int64_t step = 1) const;
+  Tensor transpose(std::int64_t dim0, std::int64_t dim1) const;
+  Tensor t() const;  // at most 2-d
+  Tensor T() const;
+  Tensor mT() const;
+  Tensor permute(SizesView dims) const;
+  Tensor movedim(std::int64_t source, std::int64_t destination) const;
+  Tensor unsqueeze(std::int64_t dim) const;
+  Tensor squeeze() const;
+  Tensor squeeze(std::int64_t dim) const;
+  Tensor view(SizesView sizes) const;     // -1: inferred. Throws ShapeError where strides do not allow it
+  Tensor reshape(SizesView sizes) const;  // a view where possible, else a copy
+  Tensor flatten(std::int64_t start_dim = 0, std::int64_t end_dim = -1) const;
+  Tensor unflatten(std::int64_t dim, SizesView sizes) const;
+  Tensor expand(SizesView sizes) const;  // -1 keeps
+  Tensor expand_as(const Tensor& other) const { return expand(other.sizes()); }
+  Tensor broadcast_to(SizesView sizes) const { return expand(sizes); }
+  Tensor view_as(const Tensor& other) const { return view(other.sizes()); }
+  Tensor diagonal(std::int64_t offset = 0, std::int64_t dim1 = 0, std::int64_t dim2 = 1) const;
+  Tensor unfold(std::int64_t dim, std::int64_t size, std::int64_t step) const;
+  Tensor as_strided(SizesView sizes, SizesView strides, std::optional<std::int64_t> storage_offset = {}) const;
+  std::vector<Tensor> chunk(std::int64_t chunks, std::int64_t dim = 0) const;
+  std::vector<Tensor> split(std::int64_t size, std::int64_t dim = 0) const;
+  std::vector<Tensor> unbind(std::int64_t dim = 0) const;
+  Tensor detach() const;
+
+  // ---- copies and conversions ----
+  Tensor clone(std::source_location where = std::source_location::current()) const;
+  Tensor contiguous(std::source_location where = std::source_location::current()) const;  // itself when it is
+  Tensor to(DType dtype, std::source_location where = std::source_location::current()) const;
+  Tensor flip(SizesView dims, std::source_location where = std::source_location::current()) const;
+
+  // ---- elementwise, one method an op of the table: x.exp(), x.maximum(y), x.exp_() ----
+#define BRAZE_UNARY(name, accepts, result)                                                  \
+  Tensor name(std::source_location where = std::source_location::current()) const;          \
+  Tensor& name##_(std::source_location where = std::source_location::current());
+#define BRAZE_BINARY(name, accepts, result, algebra) \
+  Tensor name(const In& other) const;                \
+  Tensor& name##_(const In& other);
+#include "ir/ops.def"
+  Tensor square(std::source_location where = std::source_location::current()) const;
+  Tensor relu(std::source_location where = std::source_location::current()) const;
+  Tensor clamp(std::optional<Scalar> min, std::optional<Scalar> max = {}, std::source_location where = std::source_location::current()) const;
+  Tensor masked_fill(const Tensor& mask, Scalar value, std::source_location where = std::source_location::current()) const;
+
+  // ---- reductions: over all dims, or the given ones ----
+  Tensor sum(std::source_location where = std::source_location::current()) const;
+  Tensor sum(SizesView dims, bool keepdim = false, std::source_location where = std::source_location::current()) const;
+  Tensor sum(std::int64_t dim, bool keepdim = false, std::source_location where = std::source_location::current()) const;
+  Tensor mean(std::source_location where = std::source_location::current()) const;
+  Tensor mean(SizesView dims, bool keepdim = false, std::source_location where = std::source_location::current()) const;
+  Tensor mean(std::int64_t dim, bool keepdim = false, std::source_location where = std::source_location::current()) const;
+  // Two passes: mean, then the mean of squared differences over n - correction.
+  Tensor var(std::source_location where = std::source_location::current()) const;
+  Tensor var(SizesView dims, double correction = 1, bool keepdim = false, std::source_location where = std::source_location::current()) const;
+  Tensor var(std::int64_t dim, double correction = 1, bool keepdim = false, std::source_location where = std::source_location::current()) const;
+  Tensor max(std::source_location where = std::source_location::current()) const;
+  Tensor min(std::source_location where = std::source_location::current()) const;
+  ValuesAndIndices max(std::int64_t dim, bool keepdim = false, std::source_location where = std::source_location::current()) const;
+  ValuesAndIndices min(std::int64_t dim, bool keepdim = false, std::source_location where = std::source_location::current()) const;
+  Tensor amax(SizesView dims = {}, bool keepdim = false, std::source_location where = std::source_location::current()) const;
+  Tensor amin(SizesView dims = {}, bool keepdim = false, std::source_location where = std::source_location::current()) const;
+  Tensor any(std::source_location where = std::source_location::current()) const;
+  Tensor any(std::int64_t dim, bool keepdim = false, std::source_location where = std::source_location::current()) const;
+  Tensor all(std::source_location where = std::source_location::current()) const;
+  Tensor all(std::int64_t dim, bool keepdim = false, std::source_location where = std::source_location::current()) const;
+  Tensor argmax(std::source_location where = std::source_location::current()) const;
+  Tensor argmax(std::int64_t dim, bool keepdim = false, std::source_location where = std::source_location::current()) const;
+  Tensor argmin(std::source_location where = std::source_location::current()) const;
+  Tensor argmin(std::int64_t dim, bool keepdim = false, std::source_location where = std::source_location::current()) const;
+
+  // ---- composites ----
+  Tensor softmax(std::int64_t dim, std::source_location where = std::source_location::current()) const;
+  Tensor log_softmax(std::int64_t dim, std::source_location where = std::source_location::current()) const;
+  Tensor matmul(const In& other) const;
+  Tensor mm(const In& other) const;
+  Tensor bmm(const In& other) const;
+
+  // ---- in place: through this tensor's layout into the storage ----
+  Tensor& copy_(const In& source);
+  Tensor& fill_(Scalar value, std::source_location where = std::source_location::current());
+  Tensor& zero_(std::source_location where = std::source_location::current());
+  Tensor& operator+=(const In& other);
+  Tensor& operator-=(const In& other);
+  Tensor& operator*=(const In& other);
+  Tensor& operator/=(const In& other);
+
+  // Internal: what the library's own files work with.
+  TensorImpl* impl() const { return impl_; }
+  static Tensor adopt(TensorImpl* impl);
+
+ private:
+  TensorImpl* impl_ = nullptr;
+};
+
+struct ValuesAndIndices {
+  Tensor values, indices;
+};
+
+// An operand: a tensor or a number, with the line where it became one. Functions and operators take `const In&`, so that every
+// recorded op knows its source line.
+class In {
+ public:
+  In(const Tensor& tensor, std::source_location where = std::source_location::current())  // NOLINT
+      : tensor_(&tensor), where_(where) {}
+  template <class N>
+    requires std::is_arithmetic_v<N>
+  In(N number, std::source_location where = std::source_location::current()) : scalar_(number), where_(where) {}  // NOLINT
+  In(Scalar number, std::source_location where = std::source_location::current()) : scalar_(number), where_(where) {}  // NOLINT
+
+  bool is_scalar() const { return tensor_ == nullptr; }
+  const Tensor& tensor() const { return *tensor_; }
+  Scalar scalar() const { return scalar_; }
+  const std::source_location& where() const { return where_; }
+
+ private:
+  const Tensor* tensor_ = nullptr;
+  Scalar scalar_;
+  std::source_location where_;
+};
+
+template <class T>
+T Tensor::item(std::source_location where) const {
+  if constexpr (std::is_floating_point_v<T>)
+    return static_cast<T>(item_double(where));
+  else
+    return static_cast<T>(item_int(where));
+}
+
+std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
+
+}  // namespace braze
