@@ -1,8 +1,10 @@
 #include "ir/loops.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "ir/error.h"
+#include "ir/scalar.h"
 
 namespace braze::ir {
 namespace {
@@ -72,5 +74,60 @@ class LaneCounter {
 }  // namespace
 
 std::vector<std::int32_t> value_lanes(const Kernel& kernel) { return LaneCounter(kernel).count(); }
+
+namespace {
+
+std::int64_t given_size(const Kernel& kernel, std::span<const std::int64_t> sizes, const Size& size) {
+  if (size.kind == Size::Kind::number) return size.number;
+  const auto found = std::find(kernel.sizes.begin(), kernel.sizes.end(), size.value);
+  invariant(found != kernel.sizes.end(), "a scratch array of kernel '{}' has no size of the kernel for its count", kernel.name);
+  return sizes[static_cast<std::size_t>(found - kernel.sizes.begin())];
+}
+
+}  // namespace
+
+std::vector<std::int64_t> scratch_offsets(const Kernel& kernel, std::span<const std::int64_t> sizes) {
+  std::vector<std::int64_t> offsets{0};
+  for (const ScratchArray& array : kernel.scratch) {
+    if (array.space != Space::heap) continue;
+    const std::int64_t bytes = given_size(kernel, sizes, array.count) * array.lanes * size_of(array.type);
+    offsets.push_back(offsets.back() + (bytes + 63) / 64 * 64);
+  }
+  return offsets;
+}
+
+std::int64_t scratch_bytes(const Kernel& kernel, std::span<const std::int64_t> sizes) { return scratch_offsets(kernel, sizes).back(); }
+
+std::int64_t parallel_extent(const Kernel& kernel, std::span<const std::int64_t> sizes) {
+  // The extent may be computed, from sizes and constants, by what stands before the loop.
+  std::unordered_map<ValueId, std::uint64_t> known;
+  for (std::size_t i = 0; i < kernel.sizes.size(); ++i) known[kernel.sizes[i]] = static_cast<std::uint64_t>(sizes[i]);
+  for (const Statement& statement : kernel.body) {
+    if (const Compute* compute = std::get_if<Compute>(&statement.node)) {
+      std::array<std::uint64_t, 3> operands{};
+      bool all = true;
+      for (std::size_t i = 0; i < 3; ++i) {
+        const ValueId operand = compute->instruction.in[i];
+        if (operand == no_value) continue;
+        const auto found = known.find(operand);
+        all = all && found != known.end();
+        if (all) operands[i] = found->second;
+      }
+      if (all) known[compute->result] = evaluate(compute->instruction, operands[0], operands[1], operands[2]);
+    } else if (const For* loop = std::get_if<For>(&statement.node); loop && loop->kind == LoopKind::parallel) {
+      if (loop->extent.kind == Size::Kind::number) return loop->extent.number;
+      const auto found = known.find(loop->extent.value);
+      invariant(found != known.end(), "the extent of the parallel loop of kernel '{}' depends on more than its sizes", kernel.name);
+      return static_cast<std::int64_t>(found->second);
+    }
+  }
+  internal_failure(fmt::format("kernel '{}' has no parallel loop", kernel.name), std::source_location::current());
+}
+
+std::int32_t parallel_step(const Kernel& kernel) {
+  for (const Statement& statement : kernel.body)
+    if (const For* loop = std::get_if<For>(&statement.node); loop && loop->kind == LoopKind::parallel) return loop->step;
+  internal_failure(fmt::format("kernel '{}' has no parallel loop", kernel.name), std::source_location::current());
+}
 
 }  // namespace braze::ir

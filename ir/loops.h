@@ -215,11 +215,12 @@ using KernelFunction = std::int32_t (*)(const KernelArgs*, std::int64_t begin, s
 // Bytes of `scratch` that one thread needs, each heap array padded to 64 bytes and laid out in order (times the lanes of
 // the vector loop it stands in).
 std::int64_t scratch_bytes(const Kernel& kernel, std::span<const std::int64_t> sizes);
-// Where each scratch array of Space::heap starts within `scratch`; back() is the total.
+// Where each array of Space::heap, in their order, starts within `scratch`; back() is the total.
 std::vector<std::int64_t> scratch_offsets(const Kernel& kernel, std::span<const std::int64_t> sizes);
 
-// The extent of the outermost parallel loop, and its step.
+// The extent of the outermost parallel loop, which depends on nothing but sizes, and its step.
 std::int64_t parallel_extent(const Kernel& kernel, std::span<const std::int64_t> sizes);
+std::int32_t parallel_step(const Kernel& kernel);
 
 struct InterpretOptions {
   // Elements of each buffer; not empty: an access outside of one throws InternalError naming the statement.
@@ -235,8 +236,9 @@ class LoopInterpreter {
   LoopInterpreter& operator=(LoopInterpreter&&) noexcept;
   std::int32_t run(const KernelArgs& args, std::int64_t begin, std::int64_t end, const InterpretOptions& options = {}) const;
 
+  struct Code;  // internal
+
  private:
-  struct Code;
   std::unique_ptr<const Code> code_;
 };
 std::int32_t interpret(const Kernel& kernel, const KernelArgs& args, std::int64_t begin, std::int64_t end,

@@ -20,4 +20,11 @@ inline constexpr int deepest_nest = 64;
 // The line that opens `statement`, one of the kernel's own, as in the kernel's text.
 std::string statement_text(const Kernel& kernel, const Statement& statement);
 
+// The first law that the kernel breaks and the statement that breaks it, if it is one; no law: none.
+struct BrokenLaw {
+  std::string law;
+  const Statement* where = nullptr;
+};
+BrokenLaw find_broken_law(const Kernel& kernel);
+
 }  // namespace braze::ir

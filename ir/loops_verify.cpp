@@ -454,21 +454,27 @@ class Uniformity {
 };
 
 template <class Check>
-std::string broken(const Kernel& kernel, Check check) {
+BrokenLaw run(Check check) {
   try {
     check.check();
-    return "";
+    return {};
   } catch (const Broken& broken) {
-    const std::string where = check.current ? fmt::format(", in `{}`", statement_text(kernel, *check.current)) : "";
-    return fmt::format("kernel '{}': {}{}", kernel.name, broken.law, where);
+    return {broken.law, check.current};
   }
 }
 
 }  // namespace
 
+BrokenLaw find_broken_law(const Kernel& kernel) {
+  BrokenLaw first = run(Structure(kernel));
+  return first.law.empty() ? run(Uniformity(kernel)) : first;
+}
+
 std::string broken_law(const Kernel& kernel) {
-  std::string first = broken(kernel, Structure(kernel));
-  return first.empty() ? broken(kernel, Uniformity(kernel)) : first;
+  const BrokenLaw broken = find_broken_law(kernel);
+  if (broken.law.empty()) return "";
+  const std::string where = broken.where ? fmt::format(", in `{}`", statement_text(kernel, *broken.where)) : "";
+  return fmt::format("kernel '{}': {}{}", kernel.name, broken.law, where);
 }
 
 void verify(const Kernel& kernel) {
