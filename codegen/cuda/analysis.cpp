@@ -115,20 +115,18 @@ class Analyser {
     out_.uses.assign(count, 0);
     out_.home.assign(count, 0);
     out_.used_in.assign(count, 0);
-    out_.varies.assign(count, false);
     out_.ranges.reserve(count);
     for (DType type : kernel.value_types) out_.ranges.push_back(range_of(type));
   }
 
   Analysis run() {
     for (ValueId size : kernel_.sizes) out_.ranges[size] = {-size_limit, size_limit};
+    measure(kernel_.body, 0, 0);
+    expect(has_threads_, "no thread loop");
     for (const ir::ScratchArray& array : kernel_.scratch) {
-      expect(array.count.kind == ir::Size::Kind::number, "scratch of variable size");
-      expect(array.space != ir::Space::heap, "scratch on the heap");
+      expect(array.count.kind == ir::Size::Kind::number && array.space != ir::Space::heap, "scratch on the heap");
+      expect(array.space == ir::Space::shared || array.lanes > 1 || out_.threads_per_block() == 1, "scratch that threads share outside shared memory");
     }
-    measure(kernel_.body);
-    for (const ir::ScratchArray& array : kernel_.scratch)
-      expect(array.space == ir::Space::shared || array.lanes == out_.threads_per_block(), "scratch that threads share outside shared memory");
     visit(kernel_.body);
     expect(!shuffles_ || out_.threads_per_block() % 32 == 0, "shuffles in a block that is not whole warps");
     return std::move(out_);
@@ -140,19 +138,23 @@ class Analyser {
   }
 
   // The block's shape must be known before anything in it is judged.
-  void measure(const ir::Block& block) {
+  void measure(const ir::Block& block, int blocks, int threads) {
     for (const ir::Statement& statement : block) {
-      if (const auto* branch = std::get_if<ir::If>(&statement.node)) measure(branch->body);
+      if (const auto* branch = std::get_if<ir::If>(&statement.node)) measure(branch->body, blocks, threads);
       const auto* loop = std::get_if<ir::For>(&statement.node);
       if (loop == nullptr) continue;
-      if (loop->kind == ir::LoopKind::thread) {
-        const int dimension = thread_dimension(*loop);
-        expect(dimension < 3, "thread loops more than three deep");
-        expect(loop->extent.kind == ir::Size::Kind::number && loop->extent.number > 0, "a thread loop of variable extent");
-        std::int64_t& threads = out_.threads[static_cast<std::size_t>(dimension)];
-        threads = std::max(threads, loop->extent.number);
+      const bool is_block = loop->kind == ir::LoopKind::block, is_thread = loop->kind == ir::LoopKind::thread;
+      expect(loop->kind != ir::LoopKind::parallel, "a parallel loop");
+      expect(loop->step == 1, "a vector loop");
+      expect(blocks + is_block <= 3, "more than three block loops in a nest");
+      expect(threads + is_thread <= 3, "more than three thread loops in a nest");
+      expect(!is_thread || blocks > 0, "a thread loop outside of block loops");
+      if (is_thread) {
+        has_threads_ = true;
+        std::int64_t& count = out_.threads[static_cast<std::size_t>(thread_dimension(*loop))];
+        count = std::max(count, loop->extent.number);
       }
-      measure(loop->body);
+      measure(loop->body, blocks + is_block, threads + is_thread);
     }
   }
 
@@ -166,137 +168,96 @@ class Analyser {
     block_ = outer;
   }
 
-  void define(ValueId value, bool varies) {
-    out_.home[value] = block_;
-    out_.varies[value] = varies;
-  }
-
-  // Counts a use; returns whether the value differs between threads.
-  bool use(ValueId value) {
-    if (value == ir::no_value) return false;
+  void use(ValueId value) {
+    if (value == ir::no_value) return;
     ++out_.uses[value];
     out_.used_in[value] = block_;
-    return out_.varies[value];
   }
 
-  // Sizes and strides stand where they are read often: never printed in place.
-  bool use(const ir::Size& size) {
-    if (size.kind == ir::Size::Kind::number) return false;
-    ++out_.uses[size.value];
-    return use(size.value);
+  // Sizes and strides may be read in every iteration: never printed in place.
+  void use(const ir::Size& size) {
+    if (size.kind == ir::Size::Kind::value) out_.uses[size.value] += 2;
   }
 
-  bool use(const ir::Access& access) {
-    bool varies = use(access.offset);
+  void use(const ir::Access& access) {
+    use(access.offset);
     for (const ir::Term& term : access.terms) {
-      varies |= use(term.index);
-      varies |= use(term.stride);
+      use(term.index);
+      use(term.stride);
     }
-    return varies;
   }
 
   void visit(const ir::Compute& compute) {
     std::array<Range, 3> operands{};
-    bool varies = false;
     for (std::size_t n = 0; n < 3; ++n) {
       const ValueId in = compute.instruction.in[n];
       if (in == ir::no_value) continue;
       operands[n] = out_.ranges[in];
-      varies |= use(in);
+      use(in);
     }
-    define(compute.result, varies);
+    out_.home[compute.result] = block_;
     out_.ranges[compute.result] = range_of(compute.instruction, operands).range;
   }
 
   void visit(const ir::Load& load) {
-    const bool varies = use(load.access) | use(load.predicate);
-    define(load.result, varies || load.access.buffer >= ir::scratch_base);
+    use(load.access);
+    use(load.predicate);
   }
 
   void visit(const ir::Store& store) {
-    expect(thread_depth_ > 0, "a store outside its thread loops");
     use(store.access);
     use(store.value);
     use(store.predicate);
   }
 
   void visit(const ir::For& loop) {
-    expect(loop.step == 1, "a vector loop");
-    expect(loop.kind != ir::LoopKind::parallel, "a parallel loop");
-    const bool differs = use(loop.extent);
-    const bool block = loop.kind == ir::LoopKind::block, thread = loop.kind == ir::LoopKind::thread;
-    if (block) {
-      expect(thread_depth_ == 0 && serial_depth_ == 0 && ++block_depth_ <= 3, "a block loop inside another kind of loop");
-      expect(loop.carries.empty(), "a block loop that carries values");
-    }
-    if (thread) {
-      expect(block_depth_ > 0 && serial_depth_ == 0, "a thread loop outside a block loop or inside a serial one");
-      expect(loop.carries.empty(), "a thread loop that carries values");
-    }
-    const bool diverges = differs || (thread && is_narrow(loop, out_.threads, thread_depth_ == 0));
-    if (thread) ++thread_depth_;
-    if (!block && !thread) ++serial_depth_;
-    divergence_ += diverges ? 1 : 0;
-
-    open(loop, thread || differs);
-    visit(loop.body, loop.carries);
-    for (const ir::Carry& carry : loop.carries) define(carry.result, true);
-
-    divergence_ -= diverges ? 1 : 0;
-    if (block) --block_depth_;
-    if (thread) --thread_depth_;
-    if (!block && !thread) --serial_depth_;
-  }
-
-  void open(const ir::For& loop, bool varies) {
-    const std::int64_t last =
-        loop.extent.kind == ir::Size::Kind::number ? loop.extent.number : out_.ranges[loop.extent.value].high;
+    use(loop.extent);
+    for (const ir::Carry& carry : loop.carries) use(carry.init);
+    const std::int64_t last = loop.extent.kind == ir::Size::Kind::number ? loop.extent.number : out_.ranges[loop.extent.value].high;
     out_.ranges[loop.variable] = {0, std::max<std::int64_t>(last - 1, 0)};
-    define(loop.variable, varies);
-    for (const ir::Carry& carry : loop.carries) {
-      use(carry.init);
-      define(carry.inside, true);
-    }
+    const bool thread = loop.kind == ir::LoopKind::thread;
+    const bool narrow = thread && is_narrow(loop, out_.threads, thread_depth_ == 0);
+    thread_depth_ += thread ? 1 : 0;
+    narrow_ += narrow ? 1 : 0;
+    visit(loop.body, loop.carries);
+    narrow_ -= narrow ? 1 : 0;
+    thread_depth_ -= thread ? 1 : 0;
   }
 
   void visit(const ir::If& branch) {
-    const bool differs = use(branch.condition);
-    divergence_ += differs ? 1 : 0;
+    use(branch.condition);
     visit(branch.body);
-    divergence_ -= differs ? 1 : 0;
   }
 
   void visit(const ir::TreeFold& fold) {
-    expect(thread_depth_ > 0, "a tree fold outside its thread loops");
     use(fold.count);
-    for (ValueId result : fold.results) define(result, true);
+    if (kernel_.scratch[fold.arrays[0] - ir::scratch_base].space == ir::Space::shared)
+      expect(narrow_ == 0, "a tree fold of shared arrays that some threads do not reach");
   }
 
   void visit(const ir::Fold&) { expect(false, "a fold of vector lanes"); }
 
-  void visit(const ir::Barrier&) {
-    expect(thread_depth_ > 0, "a barrier outside its thread loops");
-    expect(divergence_ == 0, "a barrier that some threads do not reach");
-  }
+  void visit(const ir::Barrier&) { expect(narrow_ == 0, "a barrier that some threads do not reach"); }
 
   void visit(const ir::Shuffle& shuffle) {
-    expect(thread_depth_ > 0, "a shuffle outside its thread loops");
-    expect(divergence_ == 0, "a shuffle that some threads do not reach");
+    expect(narrow_ == 0, "a shuffle that some threads do not reach");
     expect(shuffle.delta > 0 && shuffle.delta < 32, "a shuffle past the warp");
     shuffles_ = true;
     use(shuffle.value);
-    define(shuffle.result, true);
   }
 
   const ir::Kernel& kernel_;
   Analysis out_;
   std::uint32_t block_ = 0, blocks_ = 0;
-  int block_depth_ = 0, thread_depth_ = 0, serial_depth_ = 0, divergence_ = 0;
-  bool shuffles_ = false;
+  int thread_depth_ = 0, narrow_ = 0;
+  bool has_threads_ = false, shuffles_ = false;
 };
 
 }  // namespace
 
-Analysis analyse(const ir::Kernel& kernel) { return Analyser(kernel).run(); }
+Analysis analyse(const ir::Kernel& kernel) {
+  ir::verify(kernel);
+  return Analyser(kernel).run();
+}
 
 }  // namespace braze::codegen::cuda

@@ -1,14 +1,11 @@
-// What the CUDA printer must know of a kernel before it prints the first line: how often each value is used and where,
-// which values differ between the threads of a block, what integers can be, and the block's shape.
+// What the CUDA printer must know of a kernel before it prints the first line: how often each value is used and where, what
+// integers can be, and the block's shape.
 //
-// A kernel is fit for a GPU when
-//  * every loop is of kind block, thread, serial or unrolled, of step 1 (lanes are threads here, so there is no Fold either);
-//  * block loops nest outermost (at most three), thread loops stand in them (at most three deep) and have a constant extent;
-//  * only thread loops store, and they carry nothing: threads meet through shared memory, barriers and shuffles;
-//  * every thread of a block reaches a barrier or a shuffle: none stands under a condition, or in a loop whose extent differs
-//    between threads, or in a thread loop narrower than the block; a kernel with shuffles has whole warps;
-//  * scratch is in registers, on the stack or shared, of constant count.
-// An If may have a condition that differs between threads, which is how the last block leaves out what lies past the end.
+// A kernel is fit for a GPU when it keeps the laws of ir/loops.h and
+//  * has block loops, at most three in a nest, around thread loops, at most three in a nest (so no parallel or vector loop);
+//  * every thread of a block reaches a barrier or a shuffle: none stands in a thread loop narrower than the block; a kernel
+//    with shuffles has whole warps;
+//  * its scratch is shared, or of one array a thread.
 #pragma once
 
 #include <array>
@@ -38,7 +35,6 @@ struct Analysis {
   std::vector<std::uint32_t> home;        // the number of the block that defines a value
   std::vector<std::uint32_t> used_in;     // the block of its last use
   std::vector<Range> ranges;
-  std::vector<bool> varies;               // may differ between the threads of a block
   std::array<std::int64_t, 3> threads{1, 1, 1};  // blockDim.x, .y, .z
   std::int64_t threads_per_block() const { return threads[0] * threads[1] * threads[2]; }
 };

@@ -19,7 +19,7 @@ using ir::ValueId;
 namespace {
 
 // Longer expressions get a line and a name of their own.
-constexpr std::size_t inline_limit = 60;
+constexpr std::size_t inline_limit = 60, column_limit = 120;
 constexpr std::array<std::string_view, 3> axes{"x", "y", "z"};
 
 std::string identifier(std::string_view text) {
@@ -102,8 +102,23 @@ class Emitter {
       parameters.push_back(fmt::format("{} {}", prelude_.type(type), text_[value].text));
     }
     parameters.emplace_back("int* status");
-    line("extern \"C\" __global__ void __launch_bounds__({}) {}({}) {{", analysis_.threads_per_block(), entry_, fmt::join(parameters, ", "));
+    signature(parameters);
     ++depth_;
+  }
+
+  // As many parameters a line as fit.
+  void signature(const std::vector<std::string>& parameters) {
+    std::string text = fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(", analysis_.threads_per_block(), entry_);
+    for (std::size_t n = 0; n < parameters.size(); ++n) {
+      const std::string piece = parameters[n] + (n + 1 < parameters.size() ? "," : ") {");
+      if (n > 0 && text.size() + 1 + piece.size() > column_limit) {
+        line("{}", text);
+        text = "    " + piece;
+      } else {
+        text += (n > 0 ? " " : "") + piece;
+      }
+    }
+    line("{}", text);
   }
 
   void scratch() {
@@ -170,19 +185,18 @@ class Emitter {
 
   // "b0[i * 4 + j]"
   std::string place(const ir::Access& access) const {
-    std::string sum;
+    std::vector<std::string> sum;
     for (const ir::Term& term : access.terms) {
+      const Expression& index = value(term.index);
       if (term.stride == ir::Size::of(0)) continue;
-      if (!sum.empty()) sum += " + ";
-      if (term.stride == ir::Size::of(1)) sum += value(term.index).in(Binding::sum);
-      else if (value(term.index).literal) sum += fmt::format("{}ll * {}", value(term.index).in(Binding::primary), size(term.stride));
-      else sum += fmt::format("{} * {}", value(term.index).in(Binding::product), size(term.stride));
+      if (term.stride == ir::Size::of(1)) sum.push_back(access.terms.size() == 1 && access.offset == ir::Size::of(0) ? index.text : index.in(Binding::sum));
+      else sum.push_back(fmt::format("{}{} * {}", index.in(Binding::product), index.literal ? "ll" : "", size(term.stride)));
     }
-    if (access.offset.kind == ir::Size::Kind::value) sum += (sum.empty() ? "" : " + ") + size(access.offset);
-    else if (sum.empty()) sum = std::to_string(access.offset.number);
-    else if (access.offset.number > 0) sum += fmt::format(" + {}", access.offset.number);
-    else if (access.offset.number < 0) sum += fmt::format(" - {}", -access.offset.number);
-    return fmt::format("{}[{}]", array(access.buffer), sum);
+    const bool is_zero = access.offset == ir::Size::of(0);
+    if (!is_zero || sum.empty()) sum.push_back(size(access.offset));
+    std::string text = fmt::format("{}", fmt::join(sum, " + "));
+    if (const std::size_t minus = text.rfind(" + -"); minus != std::string::npos) text.replace(minus, 4, " - ");
+    return fmt::format("{}[{}]", array(access.buffer), text);
   }
 
   const std::string& array(std::uint32_t buffer) const {
@@ -214,10 +228,10 @@ class Emitter {
 
   // Strides, so that any grid does. Shared memory serves one round at a time.
   void block_loop(const ir::For& loop) {
-    const std::string name = names_.unique("block");
-    const std::string_view axis = axes[static_cast<std::size_t>(block_depth_++)];
+    const auto dimension = static_cast<std::size_t>(block_depth_++);
+    const std::string name = names_.unique(dimension == 0 ? "block" : fmt::format("block_{}", axes[dimension]));
     text_[loop.variable] = {name};
-    open(fmt::format("for ({0} {1} = blockIdx.{2}; {1} < {3}; {1} += gridDim.{2})", prelude_.type(DType::i64), name, axis, size(loop.extent)));
+    open(fmt::format("for ({0} {1} = blockIdx.{2}; {1} < {3}; {1} += gridDim.{2})", prelude_.type(DType::i64), name, axes[dimension], size(loop.extent)));
     block(loop.body, true);
     const bool innermost = std::none_of(loop.body.begin(), loop.body.end(), [](const ir::Statement& s) {
       const auto* nested = std::get_if<ir::For>(&s.node);
@@ -230,7 +244,7 @@ class Emitter {
 
   void thread_loop(const ir::For& loop) {
     const auto dimension = static_cast<std::size_t>(thread_dimension(loop));
-    const std::string name = names_.unique("thread");
+    const std::string name = names_.unique(dimension == 0 ? "thread" : fmt::format("thread_{}", axes[dimension]));
     text_[loop.variable] = {name};
     line("const {} {} = threadIdx.{};", prelude_.type(DType::i64), name, axes[dimension]);
     std::vector<std::string> guards;
@@ -287,21 +301,35 @@ class Emitter {
 
   void statement(const ir::Fold&) { invariant(false, "kernel {}: a fold of vector lanes on a GPU", kernel_.name); }
 
-  // Pairs join in place; an odd last tuple moves up as it is.
+  // Pairs join in place; an odd last tuple moves up as it is. Of arrays that all threads share, one thread is in charge.
   void statement(const ir::TreeFold& fold) {
-    const ir::Combine& combine = kernel_.combines[fold.combine];
+    const bool shared = kernel_.scratch[fold.arrays[0] - ir::scratch_base].space == ir::Space::shared;
     const std::string width = names_.unique("width"), pair = names_.unique("pair");
     const std::string_view i64 = prelude_.type(DType::i64);
+    if (shared) {
+      line("__syncthreads();");
+      open(fmt::format("if ({})", first_thread()));
+    }
     open(fmt::format("for ({0} {1} = {2}; {1} > 1; {1} = ({1} + 1) / 2)", i64, width, size(fold.count)));
     open(fmt::format("for ({0} {1} = 0; {1} < {2} / 2; ++{1})", i64, pair, width));
-    join(fold, combine, pair);
+    join(fold, pair);
     close();
     open(fmt::format("if ({} % 2 != 0)", width));
     for (std::uint32_t a : fold.arrays) line("{0}[{1} / 2] = {0}[{1} - 1];", array(a), width);
     close();
     close();
-    for (std::size_t n = 0; n < fold.results.size(); ++n)
-      define(fold.results[n], element(fold.arrays[n], "0"));
+    if (shared) {
+      close();
+      line("__syncthreads();");
+    }
+    for (std::size_t n = 0; n < fold.results.size(); ++n) define(fold.results[n], element(fold.arrays[n], "0"));
+  }
+
+  std::string first_thread() const {
+    std::vector<std::string> zero;
+    for (std::size_t d = 0; d < 3; ++d)
+      if (d == 0 || analysis_.threads[d] > 1) zero.push_back(fmt::format("threadIdx.{} == 0", axes[d]));
+    return fmt::format("{}", fmt::join(zero, " && "));
   }
 
   Expression element(std::uint32_t scratch, const std::string& index) const {
@@ -309,7 +337,8 @@ class Emitter {
     return {fmt::format("{}[{}]{}", array(scratch), index, boolean ? " != 0" : ""), boolean ? Binding::equality : Binding::primary};
   }
 
-  void join(const ir::TreeFold& fold, const ir::Combine& combine, const std::string& pair) {
+  void join(const ir::TreeFold& fold, const std::string& pair) {
+    const ir::Combine& combine = kernel_.combines[fold.combine];
     std::vector<Expression> values;
     std::vector<Range> ranges;
     const auto bind = [&](DType type, const Expression& e) {

@@ -142,7 +142,9 @@ class Printer {
   }
 
   Expression bitwise(std::string_view op, Binding binding, std::string_view logical, Binding logical_binding) const {
-    return i_.type == DType::boolean ? infix(logical, logical_binding) : infix(op, binding);
+    if (i_.type != DType::boolean) return infix(op, binding);
+    if (i_.op == Primitive::bit_xor && in_[1].text == "true") return {"!" + in_[0].in(Binding::primary), Binding::unary};
+    return infix(logical, logical_binding);
   }
 
   // C++ would convert the sides to a common type; the two that may differ are a literal and what is no literal.
@@ -168,7 +170,8 @@ class Printer {
     }
     if (i_.type == DType::boolean) return {value.in(Binding::sum) + (is_float(from) ? " != 0.0f" : " != 0"), Binding::equality};
     if (!is_float(from) || is_float(i_.type)) return from == i_.type ? value : cast(value);
-    const DType wide = i_.type == DType::i64 ? DType::i64 : DType::i32;
+    const bool through_i64 = i_.type == DType::i64 || (i_.type == DType::u8 && from == DType::f64);
+    const DType wide = through_i64 ? DType::i64 : DType::i32;
     value = {fmt::format("{}({})", prelude_.call(fmt::format("{}_to_{}", name(from), name(wide))), value.text)};
     return wide == i_.type ? value : cast(value);
   }

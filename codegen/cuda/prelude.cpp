@@ -1,6 +1,7 @@
 #include "codegen/cuda/prelude.h"
 
 #include <array>
+#include <cctype>
 #include <vector>
 
 #include "ir/error.h"
@@ -18,19 +19,23 @@ struct Helper {
 constexpr std::string_view function_head = "__device__ __forceinline__ ";
 
 // `$` is the IR's name of an integer type, `T` its C++ name, `U` an unsigned type of at least its width, `BITS` its width.
-struct Pattern {
-  std::string_view name, body;
+constexpr std::array signed_patterns{
+    "T add_$(T a, T b) { return T(U(a) + U(b)); }",
+    "T sub_$(T a, T b) { return T(U(a) - U(b)); }",
+    "T mul_$(T a, T b) { return T(U(a) * U(b)); }",
+    "T neg_$(T a) { return T(0 - U(a)); }",
+    "T abs_$(T a) { return a < 0 ? T(0 - U(a)) : a; }",
+    "T quo_$(T a, T b) { return b == 0 ? 0 : b == -1 ? T(0 - U(a)) : T(a / b); }",
+    "T rem_$(T a, T b) { return b == 0 || b == -1 ? 0 : T(a % b); }",
+    "T shl_$(T a, T n) { return n < 0 || n >= BITS ? 0 : T(U(a) << n); }",
+    "T shr_$(T a, T n) { return n < 0 || n >= BITS ? T(a < 0 ? -1 : 0) : T(a >> n); }",
 };
-constexpr std::array integer_patterns{
-    Pattern{"add_$", "T add_$(T a, T b) { return T(U(a) + U(b)); }"},
-    Pattern{"sub_$", "T sub_$(T a, T b) { return T(U(a) - U(b)); }"},
-    Pattern{"mul_$", "T mul_$(T a, T b) { return T(U(a) * U(b)); }"},
-    Pattern{"neg_$", "T neg_$(T a) { return T(0 - U(a)); }"},
-    Pattern{"abs_$", "T abs_$(T a) { return a < 0 ? T(0 - U(a)) : a; }"},
-    Pattern{"quo_$", "T quo_$(T a, T b) { return b == 0 ? T(0) : b == T(-1) && T(-1) < T(0) ? T(0 - U(a)) : T(a / b); }"},
-    Pattern{"rem_$", "T rem_$(T a, T b) { return b == 0 || (b == T(-1) && T(-1) < T(0)) ? T(0) : T(a % b); }"},
-    Pattern{"shl_$", "T shl_$(T a, T n) { return n < 0 || n >= BITS ? T(0) : T(U(a) << n); }"},
-    Pattern{"shr_$", "T shr_$(T a, T n) { return n < 0 || n >= BITS ? T(a < 0 ? -1 : 0) : T(a >> n); }"},
+// u8 alone: what differs.
+constexpr std::array unsigned_patterns{
+    "T quo_$(T a, T b) { return b == 0 ? 0 : T(a / b); }",
+    "T rem_$(T a, T b) { return b == 0 ? 0 : T(a % b); }",
+    "T shl_$(T a, T n) { return n >= BITS ? 0 : T(U(a) << n); }",
+    "T shr_$(T a, T n) { return n >= BITS ? 0 : T(a >> n); }",
 };
 
 std::string replaced(std::string text, std::string_view from, std::string_view to) {
@@ -39,16 +44,18 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
   return text;
 }
 
+// A capital T or U that stands alone is a type.
 std::string instantiate(std::string_view pattern, DType type) {
-  std::string text = replaced(std::string(pattern), "$", name(type));
-  text = replaced(text, "BITS", std::to_string(size_of(type) * 8));
-  text = replaced(text, "U(", type == DType::i64 ? "u64(" : "unsigned(");
-  for (std::string_view place : {"T(", "T a", "T b", "T n", "T add", "T sub", "T mul", "T neg", "T abs", "T quo", "T rem", "T shl", "T shr"}) {
-    std::string typed(place);
-    typed.replace(0, 1, cpp_type(type));
-    text = replaced(text, place, typed);
+  std::string out;
+  for (std::size_t n = 0; n < pattern.size(); ++n) {
+    const char next = n + 1 < pattern.size() ? pattern[n + 1] : ' ';
+    const bool alone = (next == ' ' || next == '(') && (n == 0 || !std::isalpha(static_cast<unsigned char>(pattern[n - 1])));
+    if (pattern[n] == 'T' && alone) out += cpp_type(type);
+    else if (pattern[n] == 'U' && alone) out += type == DType::i64 ? "u64" : "unsigned";
+    else if (pattern[n] == '$') out += name(type);
+    else out += pattern[n];
   }
-  return text;
+  return replaced(out, "BITS", std::to_string(size_of(type) * 8));
 }
 
 void add_types(std::vector<Helper>& out) {
@@ -69,19 +76,26 @@ void add_function(std::vector<Helper>& out, std::string name, std::vector<std::s
 }
 
 void add_integers(std::vector<Helper>& out) {
-  for (DType type : {DType::u8, DType::i8, DType::i16, DType::i32, DType::i64})
-    for (const Pattern& pattern : integer_patterns) {
-      std::vector<std::string> needs;
-      if (type != DType::i32) needs.emplace_back(name(type));
-      if (type == DType::i64) needs.emplace_back("u64");
-      add_function(out, instantiate(pattern.name, type), needs, instantiate(pattern.body, type));
-    }
+  for (DType type : {DType::u8, DType::i8, DType::i16, DType::i32, DType::i64}) {
+    std::vector<std::string> needs;
+    if (type != DType::i32) needs.emplace_back(name(type));
+    if (type == DType::i64) needs.emplace_back("u64");
+    const auto add = [&](std::string_view pattern) {
+      const std::string text = instantiate(pattern, type);
+      const std::size_t begin = text.find(' ') + 1;
+      add_function(out, text.substr(begin, text.find('(') - begin), needs, text);
+    };
+    if (type == DType::u8)
+      for (std::string_view pattern : unsigned_patterns) add(pattern);
+    else
+      for (std::string_view pattern : signed_patterns) add(pattern);
+  }
 }
 
 // Out of range, x86's conversion gives the minimum of a 32- or 64-bit integer; NVIDIA's would saturate.
 void add_conversions(std::vector<Helper>& out) {
   add_function(out, "f32_to_i32", {}, "int f32_to_i32(float a) { return a >= -0x1p31f && a < 0x1p31f ? int(a) : int(0x80000000u); }");
-  add_function(out, "f64_to_i32", {}, "int f64_to_i32(double a) { return a > -0x1.00000002p31 && a < 0x1p31 ? int(a) : int(0x80000000u); }");
+  add_function(out, "f64_to_i32", {}, "int f64_to_i32(double a) { return a >= -0x1p31 && a < 0x1p31 ? int(a) : int(0x80000000u); }");
   add_function(out, "f32_to_i64", {"i64"}, "i64 f32_to_i64(float a) { return a >= -0x1p63f && a < 0x1p63f ? i64(a) : i64(0x8000000000000000ull); }");
   add_function(out, "f64_to_i64", {"i64"}, "i64 f64_to_i64(double a) { return a >= -0x1p63 && a < 0x1p63 ? i64(a) : i64(0x8000000000000000ull); }");
 }
@@ -101,8 +115,8 @@ void add_halves(std::vector<Helper>& out) {
 
 // The exponent saturates long before an int would wrap.
 void add_floats(std::vector<Helper>& out) {
-  add_function(out, "ldexp_f32", {}, "float ldexp_f32(float a, float n) { return ldexpf(a, int(fminf(fmaxf(n, -5000.0f), 5000.0f))); }");
-  add_function(out, "ldexp_f64", {}, "double ldexp_f64(double a, double n) { return ldexp(a, int(fmin(fmax(n, -5000.0), 5000.0))); }");
+  add_function(out, "ldexp_f32", {}, "float ldexp_f32(float a, float n) { return n != n ? a + n : ldexpf(a, int(fminf(fmaxf(n, -5000.0f), 5000.0f))); }");
+  add_function(out, "ldexp_f64", {}, "double ldexp_f64(double a, double n) { return n != n ? a + n : ldexp(a, int(fmin(fmax(n, -5000.0), 5000.0))); }");
 }
 
 const std::vector<Helper>& helpers() {
