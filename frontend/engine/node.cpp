@@ -6,6 +6,7 @@
 
 #include "frontend/engine/failures.h"
 #include "frontend/engine/pool.h"
+#include "frontend/engine/state.h"
 #include "ir/error.h"
 
 namespace braze::engine {
@@ -18,6 +19,12 @@ static_assert(pooled_operands >= 2, "a node of two operands is at most 128 bytes
 static_assert(alignof(Node) >= 2, "the lowest bit of a node's address is the result number");
 
 using NodePool = Pool<pooled_bytes>;
+
+void unpin(const Node& node) {
+  std::int64_t bytes = size_of(node.types[0]->dtype);
+  for (const ir::Extent& e : node.types[0]->shape) bytes *= e.number();
+  pinned_bytes().fetch_sub(bytes, std::memory_order_relaxed);
+}
 
 }  // namespace
 
@@ -47,6 +54,7 @@ void Node::destroy(Node* root) {
       if (v.release() && operand->references.fetch_sub(1, std::memory_order_acq_rel) == 1) doomed.push_back(operand);
     }
     if (node->state.load(std::memory_order_relaxed) == State::failed) forget_failure(node);
+    if (node->pinned.load(std::memory_order_relaxed)) unpin(*node);
     const bool pooled = node->operand_count <= pooled_operands;
     node->~Node();
     if (pooled)

@@ -97,6 +97,7 @@ class Node {
   const ir::Op op;
   const std::uint8_t result_count;
   std::atomic<State> state{State::pending};
+  std::atomic<bool> pinned{false};  // evaluated, and only pending nodes refer to it: counted in pinned_bytes()
   const std::uint32_t operand_count;
   const std::uint32_t height;  // longest path to a leaf, in nodes
   std::uint32_t mark = 0, number = 0;  // of the walk that saw it last

@@ -1,0 +1,213 @@
+// Reading and writing through layouts: how a (storage, offset, sizes, strides) becomes values of pure ops, and a write the
+// storage's next value.
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "frontend/tensor_impl.h"
+
+namespace braze {
+
+namespace {
+
+using Order = InlineVector<std::uint8_t, 8>;
+
+// Axes that repeat elements, and the rest with strides falling: how the storage itself would list the elements.
+struct Decomposition {
+  Order axes;       // non-repeating axes of the layout, by falling stride
+  Geometry stored;  // of those axes
+  bool repeats = false;
+};
+
+Decomposition decompose(const Geometry& g) {
+  Decomposition d;
+  for (std::size_t i = 0; i < g.sizes.size(); ++i) {
+    if (g.strides[i] == 0 && g.sizes[i] > 1)
+      d.repeats = true;
+    else
+      d.axes.push_back(static_cast<std::uint8_t>(i));
+  }
+  // Where the order falls already, nothing moves; else axes of one element, whose strides say nothing, go first.
+  const auto one = [&](std::uint8_t axis) { return g.sizes[axis] == 1; };
+  const auto falls = [&](std::uint8_t a, std::uint8_t b) { return g.strides[a] > g.strides[b]; };
+  Order moving;
+  for (const std::uint8_t axis : d.axes)
+    if (!one(axis)) moving.push_back(axis);
+  if (!std::is_sorted(moving.begin(), moving.end(), falls)) {
+    std::stable_sort(moving.begin(), moving.end(), falls);
+    Order sorted;
+    for (const std::uint8_t axis : d.axes)
+      if (one(axis)) sorted.push_back(axis);
+    for (const std::uint8_t axis : moving) sorted.push_back(axis);
+    d.axes = sorted;
+  }
+  d.stored.offset = g.offset;
+  for (const std::uint8_t axis : d.axes) {
+    d.stored.sizes.push_back(g.sizes[axis]);
+    d.stored.strides.push_back(g.strides[axis]);
+  }
+  return d;
+}
+
+ir::Layout to_layout(const Geometry& g) {
+  ir::Layout layout;
+  layout.offset = g.offset;
+  for (std::size_t i = 0; i < g.sizes.size(); ++i) {
+    layout.sizes.push_back(g.sizes[i]);
+    layout.strides.push_back(g.strides[i]);
+  }
+  return layout;
+}
+
+// A run of neighbouring elements needs no strides.
+ir::Layout run_layout(std::int64_t offset, std::int64_t count) { return {offset, {count}, {1}}; }
+
+engine::Value read_stored(const Storage& storage, const Geometry& g, ir::Location where) {
+  const engine::Value& value = storage.value();
+  const std::int64_t count = g.numel();
+  if (g.contiguous()) {
+    if (count == storage.elements()) return reshape(value, g.sizes, where);
+    const engine::Value run = engine::record(ir::Op::view, {&value, 1}, run_layout(g.offset, count), where);
+    return reshape(run, g.sizes, where);
+  }
+  return engine::record(ir::Op::view, {&value, 1}, to_layout(g), where);
+}
+
+// Undoes the sort: axis i of the result is the position of axis i among `axes`.
+Order inverse(const Order& axes, std::size_t rank) {
+  Order out(rank);
+  for (std::size_t i = 0; i < axes.size(); ++i) out[axes[i]] = static_cast<std::uint8_t>(i);
+  return out;
+}
+
+// Whether two index tuples may address one element. Exact for layouts whose sorted strides nest, as all views of PyTorch's do; else
+// decided by marking every address.
+bool overlaps_itself(const Geometry& g) {
+  if (g.numel() <= 1) return false;
+  std::vector<std::pair<std::int64_t, std::int64_t>> axes;  // |stride|, size
+  for (std::size_t i = 0; i < g.sizes.size(); ++i)
+    if (g.sizes[i] > 1) axes.emplace_back(std::abs(g.strides[i]), g.sizes[i]);
+  std::sort(axes.begin(), axes.end());
+  std::int64_t reach = 0;
+  bool nests = true;
+  for (const auto& [stride, size] : axes) {
+    if (stride == 0) return true;
+    nests &= stride > reach;
+    reach += stride * (size - 1);
+  }
+  if (nests) return false;
+  std::vector<bool> seen(static_cast<std::size_t>(reach) + 1);
+  std::vector<std::int64_t> index(axes.size(), 0);
+  std::int64_t at = 0;
+  for (;;) {
+    if (seen[static_cast<std::size_t>(at)]) return true;
+    seen[static_cast<std::size_t>(at)] = true;
+    std::size_t axis = 0;
+    for (; axis < axes.size(); ++axis) {
+      at += axes[axis].first;
+      if (++index[axis] < axes[axis].second) break;
+      at -= axes[axis].first * axes[axis].second;
+      index[axis] = 0;
+    }
+    if (axis == axes.size()) return false;
+  }
+}
+
+}  // namespace
+
+TensorImpl& checked(const Tensor& tensor) {
+  require(tensor.defined(), "an undefined tensor (default-constructed) has no value");
+  return *tensor.impl();
+}
+
+engine::Value read(const TensorImpl& tensor, ir::Location where) {
+  if (!tensor.geometry) {
+    const engine::Value& value = tensor.storage->value();
+    if (value.type_ref() == tensor.type || value.type() == *tensor.type) return value;
+    return engine::record_to_shape(ir::Op::reshape, value, tensor.type, where);
+  }
+  const Geometry& g = *tensor.geometry;
+  const Decomposition d = decompose(g);
+  const engine::Value stored = read_stored(*tensor.storage, d.stored, where);
+  if (!d.repeats) return permute(stored, inverse(d.axes, g.sizes.size()), where);
+  // The axes that are left, in the layout's order, then one element for each that repeats, then the repetition.
+  Order kept = d.axes;
+  std::sort(kept.begin(), kept.end());
+  Order order;
+  Dims with_ones(g.sizes.size(), 1);
+  for (const std::uint8_t axis : kept) {
+    order.push_back(static_cast<std::uint8_t>(std::find(d.axes.begin(), d.axes.end(), axis) - d.axes.begin()));
+    with_ones[axis] = g.sizes[axis];
+  }
+  return expand(reshape(permute(stored, order, where), with_ones, where), g.sizes, where);
+}
+
+void write(TensorImpl& tensor, engine::Value value, ir::Location where) {
+  Storage& storage = *tensor.storage;
+  storage.require_writable();
+  if (!tensor.geometry) return storage.set(std::move(value));
+  const Geometry& g = *tensor.geometry;
+  require(!overlaps_itself(g),
+          "unsupported operation: more than one element of the written-to tensor refers to a single memory location (sizes {}, strides "
+          "{}). Please clone() the tensor before performing the operation.",
+          sizes_text(g.sizes), sizes_text(g.strides));
+  if (g.numel() == 0) return;
+  const Decomposition d = decompose(g);
+  value = permute(value, d.axes, where);
+  if (d.stored.contiguous() && d.stored.numel() == storage.elements()) return storage.set(std::move(value));
+  ir::Layout layout = to_layout(d.stored);
+  if (d.stored.contiguous()) {
+    layout = run_layout(g.offset, g.numel());
+    const std::int64_t flat[] = {g.numel()};
+    value = reshape(value, flat, where);
+  }
+  const engine::Value operands[] = {storage.value(), std::move(value)};
+  storage.set(engine::record(ir::Op::store, operands, std::move(layout), where));
+}
+
+void write_cast(TensorImpl& tensor, engine::Value value, ir::Location where) {
+  const Dims sizes = sizes_of(*tensor.type);
+  const Dims from = sizes_of(value.type());
+  bool fits = from.size() <= sizes.size();
+  for (std::size_t i = 0; fits && i < from.size(); ++i) {
+    const std::int64_t have = from[from.size() - 1 - i];
+    fits = have == 1 || have == sizes[sizes.size() - 1 - i];
+  }
+  // Leading axes of one element may be dropped, as PyTorch does in assignments.
+  if (!fits && from.size() > sizes.size()) {
+    const std::size_t extra = from.size() - sizes.size();
+    if (std::all_of(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(extra), [](std::int64_t s) { return s == 1; }))
+      return write_cast(tensor, reshape(value, std::span(from.begin() + extra, sizes.size()), where), where);
+  }
+  require<ShapeError>(fits, "shape mismatch: value tensor of shape {} cannot be broadcast to indexing result of shape {}", sizes_text(from),
+                      sizes_text(sizes));
+  write(tensor, expand(cast(value, tensor.storage->dtype(), where), sizes, where), where);
+}
+
+Tensor wrap(engine::Value value) {
+  engine::TypeRef type = value.type_ref();
+  auto storage = StoragePointer::adopt(new Storage(std::move(value), false));
+  return Tensor::adopt(new TensorImpl(std::move(storage), std::move(type)));
+}
+
+Tensor wrap_permuted(engine::Value value, std::span<const std::uint8_t> order) {
+  const Dims stored = sizes_of(value.type());
+  const Dims strides = contiguous_strides(stored);
+  Geometry g;
+  for (const std::uint8_t axis : order) {
+    g.sizes.push_back(stored[axis]);
+    g.strides.push_back(strides[axis]);
+  }
+  return make_view(wrap(std::move(value)), std::move(g));
+}
+
+Tensor make_view(const Tensor& base, Geometry geometry) {
+  TensorImpl& impl = checked(base);
+  engine::TypeRef type = engine::TypeRef::make(make_type(impl.storage->dtype(), geometry.sizes));
+  const bool whole = geometry.offset == 0 && geometry.numel() == impl.storage->elements() &&
+                     geometry.strides == contiguous_strides(geometry.sizes);
+  if (whole) return Tensor::adopt(new TensorImpl(impl.storage, std::move(type)));
+  return Tensor::adopt(new TensorImpl(impl.storage, std::move(type), GeometryRef::make(std::move(geometry))));
+}
+
+}  // namespace braze

@@ -1,0 +1,81 @@
+#include "frontend/engine/failures.h"
+#include "frontend/engine/state.h"
+#include "frontend/tensor_impl.h"
+
+namespace braze {
+
+namespace {
+
+thread_local WriteLog* write_log = nullptr;
+
+std::int64_t bytes_of(const engine::Value& value) {
+  std::int64_t count = size_of(value.type().dtype);
+  for (const ir::Extent& e : value.type().shape) count *= e.number();
+  return count;
+}
+
+}  // namespace
+
+Storage::Storage(engine::Value value, bool read_only) : value_(std::move(value)), read_only_(read_only) {
+  elements_ = 1;
+  for (const ir::Extent& e : value_.type().shape) elements_ *= e.number();
+  hold(value_);
+}
+
+Storage::~Storage() { let_go(value_); }
+
+void Storage::hold(const engine::Value& value) {
+  if (value->holders.fetch_add(1, std::memory_order_acq_rel) == 0 && value->pinned.exchange(false, std::memory_order_acq_rel))
+    engine::pinned_bytes().fetch_sub(bytes_of(value), std::memory_order_relaxed);
+}
+
+// A buffer that from now on only pending nodes own counts as pinned until the last of them is gone.
+void Storage::let_go(const engine::Value& value) {
+  if (value->holders.fetch_sub(1, std::memory_order_acq_rel) != 1 || !value->evaluated()) return;
+  if (value->references.load(std::memory_order_acquire) > 1 && !value->pinned.exchange(true, std::memory_order_acq_rel))
+    engine::pinned_bytes().fetch_add(bytes_of(value), std::memory_order_relaxed);
+}
+
+void Storage::set(engine::Value value) {
+  invariant(value.type().dtype == dtype(), "a write of {} into a storage of {}", name(value.type().dtype), name(dtype()));
+  if (write_log) {
+    bool known = false;
+    for (const WriteLog::Write& write : write_log->writes_) known |= write.storage.get() == this;
+    if (!known) write_log->writes_.push_back({StoragePointer::share(this), value_, version_});
+  }
+  hold(value);
+  std::swap(value_, value);
+  let_go(value);
+  ++version_;
+}
+
+void Storage::require_writable() const {
+  require(!read_only_, "this tensor's memory is read-only; clone() it before writing to it");
+}
+
+// A failed store keeps its operands: the first is the version before it.
+void Storage::recover() {
+  if (value_->state.load(std::memory_order_acquire) != engine::State::failed) return;
+  const engine::Value failed = value_;
+  engine::Value good = value_;
+  while (good->state.load(std::memory_order_acquire) == engine::State::failed && good->op == ir::Op::store) good = engine::Value(good->in()[0]);
+  if (good->state.load(std::memory_order_acquire) != engine::State::failed && !(good == value_)) {
+    hold(good);
+    std::swap(value_, good);
+    let_go(good);
+  }
+  engine::rethrow_failure(failed.node());
+}
+
+WriteLog::WriteLog() : outer_(write_log) { write_log = this; }
+WriteLog::~WriteLog() { write_log = outer_; }
+
+void WriteLog::undo() {
+  write_log = outer_;
+  for (const Write& write : writes_) {
+    write.storage->set(write.before);
+    write.storage->version_ = write.version_before;
+  }
+}
+
+}  // namespace braze

@@ -1,0 +1,181 @@
+// The handle itself: its life, its attributes, and what needs values.
+#include "braze/tensor.h"
+
+#include <cstring>
+
+#include "braze/functions.h"
+#include "frontend/tensor_impl.h"
+#include "ir/scalar.h"
+
+namespace braze {
+
+Tensor::Tensor(const Tensor& other) : impl_(other.impl_) {
+  if (impl_) impl_->retain();
+}
+
+Tensor::~Tensor() {
+  if (impl_) impl_->drop();
+}
+
+Tensor& Tensor::operator=(const Tensor& other) & {
+  Tensor copy(other);
+  std::swap(impl_, copy.impl_);
+  return *this;
+}
+
+Tensor& Tensor::operator=(Tensor&& other) & noexcept {
+  std::swap(impl_, other.impl_);
+  return *this;
+}
+
+void Tensor::operator=(const In& value) && { copy_(value); }
+void Tensor::operator=(const Tensor& value) && { copy_(value); }
+
+Tensor Tensor::adopt(TensorImpl* impl) {
+  Tensor t;
+  t.impl_ = impl;
+  return t;
+}
+
+std::int64_t Tensor::dim() const { return checked(*this).type->rank(); }
+std::int64_t Tensor::numel() const { return checked(*this).numel(); }
+DType Tensor::dtype() const { return checked(*this).type->dtype; }
+std::int64_t Tensor::element_size() const { return size_of(dtype()); }
+std::int64_t Tensor::storage_offset() const { return checked(*this).geometry ? impl_->geometry->offset : 0; }
+std::int64_t Tensor::version() const { return checked(*this).storage->version(); }
+bool Tensor::is_contiguous() const { return !checked(*this).geometry || impl_->geometry->contiguous(); }
+bool Tensor::shares_storage(const Tensor& other) const { return checked(*this).storage.get() == checked(other).storage.get(); }
+
+Sizes Tensor::sizes() const {
+  const Dims dims = sizes_of(*checked(*this).type);
+  return {dims.begin(), dims.end()};
+}
+
+Sizes Tensor::strides() const {
+  const Geometry g = checked(*this).layout();
+  return {g.strides.begin(), g.strides.end()};
+}
+
+std::int64_t Tensor::size(std::int64_t dim) const {
+  const std::int64_t axis = wrap_dim(dim, this->dim());
+  require<IndexError>(this->dim() > 0, "Dimension specified as {} but tensor has no dimensions", dim);
+  return impl_->type->shape[static_cast<std::size_t>(axis)].number();
+}
+
+std::int64_t Tensor::stride(std::int64_t dim) const {
+  const std::int64_t axis = wrap_dim(dim, this->dim());
+  require<IndexError>(this->dim() > 0, "Dimension specified as {} but tensor has no dimensions", dim);
+  return strides()[static_cast<std::size_t>(axis)];
+}
+
+// ---- values ----
+
+namespace {
+
+// The storage's memory, after running what it waits for.
+const std::byte* evaluated_data(const TensorImpl& impl) {
+  Storage& storage = *impl.storage;
+  if (storage.value()->state.load(std::memory_order_acquire) == engine::State::failed) storage.recover();
+  engine::evaluate({&storage.value(), 1});
+  return static_cast<const std::byte*>(engine::buffer(storage.value()).data());
+}
+
+void copy_strided(const std::byte* from, const Geometry& g, std::int64_t element, std::byte* to) {
+  if (g.numel() == 0) return;
+  if (g.contiguous()) {
+    std::memcpy(to, from + g.offset * element, static_cast<std::size_t>(g.numel() * element));
+    return;
+  }
+  Dims index(g.sizes.size(), 0);
+  std::int64_t at = g.offset;
+  for (std::int64_t left = g.numel(); left-- > 0; to += element) {
+    std::memcpy(to, from + at * element, static_cast<std::size_t>(element));
+    for (std::size_t axis = g.sizes.size(); axis-- > 0;) {
+      at += g.strides[axis];
+      if (++index[axis] < g.sizes[axis]) break;
+      at -= g.strides[axis] * g.sizes[axis];
+      index[axis] = 0;
+    }
+  }
+}
+
+// As the cast op converts.
+std::uint64_t convert(std::uint64_t bits, DType from, DType to) {
+  if (from == to) return bits;
+  return ir::evaluate({.op = ir::Primitive::convert, .type = to, .from = from}, bits);
+}
+
+std::uint64_t only_element(const Tensor& tensor) {
+  const TensorImpl& impl = checked(tensor);
+  require(impl.numel() == 1, "a Tensor with {} elements cannot be converted to Scalar", impl.numel());
+  const std::byte* data = evaluated_data(impl);
+  const std::int64_t element = size_of(impl.type->dtype);
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, data + (impl.geometry ? impl.geometry->offset : 0) * element, static_cast<std::size_t>(element));
+  return bits;
+}
+
+}  // namespace
+
+double Tensor::item_double(std::source_location) const {
+  const std::uint64_t bits = convert(only_element(*this), dtype(), DType::f64);
+  return std::bit_cast<double>(bits);
+}
+
+std::int64_t Tensor::item_int(std::source_location) const {
+  return static_cast<std::int64_t>(convert(only_element(*this), dtype(), DType::i64));
+}
+
+Tensor::operator bool() const {
+  require(numel() != 0, "Boolean value of Tensor with no values is ambiguous");
+  require(numel() == 1, "Boolean value of Tensor with more than one value is ambiguous");
+  return convert(only_element(*this), dtype(), DType::boolean) != 0;
+}
+
+void Tensor::copy_to(void* destination, DType dtype) const {
+  const TensorImpl& impl = checked(*this);
+  require<TypeError>(dtype == impl.type->dtype, "a tensor of {} is read as {}", info(impl.type->dtype).torch_name, info(dtype).torch_name);
+  if (impl.numel() == 0) return;
+  const std::byte* data = evaluated_data(impl);
+  copy_strided(data, impl.layout(), element_size(), static_cast<std::byte*>(destination));
+}
+
+const void* Tensor::data() const {
+  const TensorImpl& impl = checked(*this);
+  return evaluated_data(impl) + storage_offset() * element_size();
+}
+
+const Tensor& Tensor::eval() const {
+  evaluated_data(checked(*this));
+  return *this;
+}
+
+bool Tensor::is_evaluated() const { return checked(*this).storage->value()->evaluated(); }
+
+std::string Tensor::dump(std::string_view stage) const {
+  const engine::Value value = read(checked(*this), {});
+  return engine::stage_text(engine::pending_module({&value, 1}), stage);
+}
+
+void eval(std::span<const Tensor> tensors) {
+  std::vector<engine::Value> values;
+  for (const Tensor& t : tensors) values.push_back(checked(t).storage->value());
+  engine::evaluate(values);
+}
+
+void eval(std::initializer_list<Tensor> tensors) { eval(std::span(tensors.begin(), tensors.size())); }
+
+EagerScope::EagerScope(bool on) : before_(engine::eager()) { engine::set_eager(on); }
+EagerScope::~EagerScope() { engine::set_eager(before_); }
+
+EngineStatistics engine_statistics() {
+  const engine::Statistics s = engine::statistics();
+  return {s.recorded, s.evaluations, s.hits, s.compilations};
+}
+
+void set_log_sink(void (*sink)(const char* line)) {
+  if (!sink) return engine::set_log_sink({});
+  engine::set_log_sink([sink](const std::string& line) { sink(line.c_str()); });
+}
+
+}  // namespace braze

@@ -1,0 +1,181 @@
+// What a Tensor handle points to. Storage is the one mutable thing: its current value and a version. A TensorImpl is a layout on
+// a storage; composing views is arithmetic on it, done at once.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <source_location>
+
+#include "braze/tensor.h"
+#include "frontend/engine/engine.h"
+#include "frontend/engine/pool.h"
+#include "ir/error.h"
+
+namespace braze {
+
+// Counted from within, pooled.
+template <class T>
+class Counted {
+ public:
+  void retain() { references_.fetch_add(1, std::memory_order_relaxed); }
+  void drop() {
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete static_cast<T*>(this);
+  }
+  static void* operator new(std::size_t) { return engine::Pool<sizeof(T)>::allocate(); }
+  static void operator delete(void* block) { engine::Pool<sizeof(T)>::release(block); }
+
+ private:
+  std::atomic<std::uint32_t> references_{1};
+};
+
+template <class T>
+class Pointer {
+ public:
+  Pointer() = default;
+  static Pointer adopt(T* object) {
+    Pointer p;
+    p.object_ = object;
+    return p;
+  }
+  static Pointer share(T* object) {
+    if (object) object->retain();
+    return adopt(object);
+  }
+  Pointer(const Pointer& other) : object_(other.object_) {
+    if (object_) object_->retain();
+  }
+  Pointer(Pointer&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+  Pointer& operator=(Pointer other) noexcept {
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Pointer() {
+    if (object_) object_->drop();
+  }
+  T* get() const { return object_; }
+  T* operator->() const { return object_; }
+  T& operator*() const { return *object_; }
+  explicit operator bool() const { return object_ != nullptr; }
+
+ private:
+  T* object_ = nullptr;
+};
+
+// The memory behind a base tensor and its views: a dense value of `elements` elements, replaced by each write. The value's own
+// shape may be any; its row-major order is what layouts address.
+class Storage : public Counted<Storage> {
+ public:
+  Storage(engine::Value value, bool read_only);
+  ~Storage();
+
+  const engine::Value& value() const { return value_; }
+  DType dtype() const { return value_.type().dtype; }
+  std::int64_t elements() const { return elements_; }
+  std::int64_t version() const { return version_; }
+  // A write. `value` has as many elements and the same dtype. While a function is traced, the old value is put back afterwards.
+  void set(engine::Value value);
+  // After a write failed: the last good version, with the failure rethrown once.
+  void recover();
+  void require_writable() const;
+
+ private:
+  friend class WriteLog;
+  void hold(const engine::Value& value);
+  void let_go(const engine::Value& value);
+  engine::Value value_;
+  std::int64_t elements_;
+  std::int64_t version_ = 0;
+  bool read_only_;
+};
+using StoragePointer = Pointer<Storage>;
+
+// Collects the storages written by this thread while it lives; undo() puts their first values back.
+class WriteLog {
+ public:
+  struct Write {
+    StoragePointer storage;
+    engine::Value before;
+    std::int64_t version_before;
+  };
+  WriteLog();
+  ~WriteLog();
+  WriteLog(const WriteLog&) = delete;
+  const std::vector<Write>& writes() const { return writes_; }
+  void undo();
+
+ private:
+  friend class Storage;
+  std::vector<Write> writes_;
+  WriteLog* outer_;
+};
+
+using Dims = InlineVector<std::int64_t, 5>;
+
+// Element (i0, i1, ...) lies at offset + i0 * strides[0] + ... of the storage, in elements.
+struct Geometry {
+  std::int64_t offset = 0;
+  Dims sizes, strides;
+
+  std::int64_t numel() const;
+  bool contiguous() const;  // row-major within its own elements; true when empty
+};
+using GeometryRef = engine::Shared<Geometry>;
+
+Dims contiguous_strides(std::span<const std::int64_t> sizes);
+
+class TensorImpl : public Counted<TensorImpl> {
+ public:
+  // The whole storage, row-major.
+  TensorImpl(StoragePointer storage, engine::TypeRef type) : storage(std::move(storage)), type(std::move(type)) {}
+  TensorImpl(StoragePointer storage, engine::TypeRef type, GeometryRef geometry)
+      : storage(std::move(storage)), type(std::move(type)), geometry(std::move(geometry)) {}
+
+  StoragePointer storage;
+  engine::TypeRef type;  // dtype and sizes, all numbers
+  GeometryRef geometry;  // none: the whole storage, row-major
+
+  std::int64_t numel() const { return geometry ? geometry->numel() : storage->elements(); }
+  Geometry layout() const;  // always spelled out
+};
+
+// ---- making tensors ----
+// A new storage that holds `value`, whole and row-major.
+Tensor wrap(engine::Value value);
+// A new storage that holds `value`, seen by axes permuted: axis i of the tensor is axis order[i] of the value.
+Tensor wrap_permuted(engine::Value value, std::span<const std::uint8_t> order);
+// Another layout on the same storage. Becomes whole where it is.
+Tensor make_view(const Tensor& base, Geometry geometry);
+
+// ---- access ----
+// The impl, or Error when the tensor is undefined.
+TensorImpl& checked(const Tensor& tensor);
+// The tensor's elements now, as a value of its sizes.
+engine::Value read(const TensorImpl& tensor, ir::Location where);
+// Writes `value` (the tensor's sizes and dtype) through the layout. Throws Error where elements overlap or memory is read-only.
+void write(TensorImpl& tensor, engine::Value value, ir::Location where);
+// The same, for a value of other sizes or dtype: broadcasts and casts first.
+void write_cast(TensorImpl& tensor, engine::Value value, ir::Location where);
+
+// ---- values ----
+ir::Location location(const std::source_location& where);
+engine::Value cast(const engine::Value& value, DType type, ir::Location where);
+engine::Value expand(const engine::Value& value, std::span<const std::int64_t> sizes, ir::Location where);
+engine::Value reshape(const engine::Value& value, std::span<const std::int64_t> sizes, ir::Location where);
+engine::Value permute(const engine::Value& value, std::span<const std::uint8_t> order, ir::Location where);
+// A user's scalar, as an argument of rank 0 in `type`, converted as PyTorch converts it.
+engine::Value scalar_value(Scalar scalar, DType type);
+ir::Literal to_literal(Scalar scalar, DType type);
+
+ir::Type make_type(DType type, std::span<const std::int64_t> sizes);
+Dims sizes_of(const ir::Type& type);
+std::string sizes_text(std::span<const std::int64_t> sizes);  // "[2, 3]"
+
+// A dim in [-rank, rank) as [0, rank); rank 0 allows -1 and 0. Throws IndexError in PyTorch's words.
+std::int64_t wrap_dim(std::int64_t dim, std::int64_t rank);
+// Sizes broadcast together. Throws ShapeError in PyTorch's words.
+Dims broadcast_sizes(std::span<const std::int64_t> a, std::span<const std::int64_t> b);
+// Product with overflow check; negative sizes throw.
+std::int64_t checked_numel(std::span<const std::int64_t> sizes);
+
+}  // namespace braze
