@@ -280,12 +280,12 @@ class KernelBuilder final : public InstructionSink {
   void barrier();
   ValueId shuffle(ValueId value, std::int32_t delta);
   Kernel& kernel() { return kernel_; }
+  std::int32_t lanes() const;  // of the vector or thread loops that are open; 1: none
   DType type(ValueId value) const { return kernel_.value_types[value]; }
 
  private:
   struct Scope;
   ValueId define(DType type, std::size_t depth);
-  std::int32_t open_lanes() const;
   Scope& innermost_loop();
 
   Kernel& kernel_;

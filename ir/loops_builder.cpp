@@ -126,7 +126,7 @@ void KernelBuilder::store(Access access, ValueId value, ValueId predicate) {
 ValueId KernelBuilder::open_for(LoopKind kind, Size extent, std::int32_t step) {
   auto scope = std::make_unique<Scope>();
   scope->block = &scope->own;
-  scope->lanes = open_lanes();
+  scope->lanes = lanes();
   if (step > 1) scope->lanes = step;
   if (kind == LoopKind::thread) scope->lanes *= static_cast<std::int32_t>(extent.number);
   scope->loop = For{kind, no_value, extent, step, {}, {}};
@@ -134,7 +134,7 @@ ValueId KernelBuilder::open_for(LoopKind kind, Size extent, std::int32_t step) {
   return scopes_.back()->loop->variable = define(DType::i64, scopes_.size() - 1);
 }
 
-std::int32_t KernelBuilder::open_lanes() const { return scopes_.back()->lanes; }
+std::int32_t KernelBuilder::lanes() const { return scopes_.back()->lanes; }
 
 KernelBuilder::Scope& KernelBuilder::innermost_loop() {
   Scope& scope = *scopes_.back();
@@ -171,7 +171,7 @@ void KernelBuilder::open_if(ValueId condition) {
   auto scope = std::make_unique<Scope>();
   scope->block = &scope->own;
   scope->condition = condition;
-  scope->lanes = open_lanes();
+  scope->lanes = lanes();
   scopes_.push_back(std::move(scope));
 }
 
@@ -197,7 +197,7 @@ std::vector<ValueId> KernelBuilder::tree_fold(std::uint32_t combine, std::vector
 }
 
 std::uint32_t KernelBuilder::scratch(DType type, Space space, Size count) {
-  kernel_.scratch.push_back({type, space, count, space == Space::shared ? 1 : open_lanes()});
+  kernel_.scratch.push_back({type, space, count, space == Space::shared ? 1 : lanes()});
   return scratch_base + static_cast<std::uint32_t>(kernel_.scratch.size() - 1);
 }
 
