@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Derives the polynomial coefficients of ir/math.h: weighted minimax by Remez exchange, in 60 digits (mpmath).
+
+Coefficients are rounded to the target format one after the other, lowest power first, and those that remain are fitted again
+after each rounding, so that the rounding of one is absorbed by the next. `python3 coefficients.py` prints C++ arrays and
+the error that is left, as a power of two, relative to the function (or to what the comment names).
+"""
+import mpmath as mp
+
+mp.mp.dps = 60
+BITS = {"float": 24, "double": 53}
+
+
+def round_to(value, kind):
+    """value rounded to the nearest number of `kind` (no subnormals occur here)."""
+    if value == 0:
+        return value
+    mantissa, exponent = mp.frexp(value)
+    return mp.ldexp(mp.nint(mp.ldexp(mantissa, BITS[kind])), exponent - BITS[kind])
+
+
+def remez(f, weight, lo, hi, count):
+    """The c of length `count` that minimises max |weight(x) (sum c[k] x^k - f(x))| on [lo, hi]."""
+    grid = [lo + (hi - lo) * (1 - mp.cos(mp.pi * i / 1200)) / 2 for i in range(1201)]
+    grid = [x for x in grid if weight(x) != 0]
+    values, weights = [f(x) for x in grid], [abs(weight(x)) for x in grid]
+    nodes = [round(i * (len(grid) - 1) / count) for i in range(count + 1)]  # Chebyshev's, as the grid is
+    best = None
+    for _ in range(40):
+        rows = mp.matrix(count + 1, count + 1)
+        right = mp.matrix(count + 1, 1)
+        for i, n in enumerate(nodes):
+            for k in range(count):
+                rows[i, k] = weights[n] * grid[n] ** k
+            rows[i, count] = -1 if i % 2 else 1
+            right[i] = weights[n] * values[n]
+        solution = mp.lu_solve(rows, right)
+        c, level = [solution[k] for k in range(count)], abs(solution[count])
+        errors = [w * (mp.polyval(c[::-1], x) - v) for x, v, w in zip(grid, values, weights)]
+        # The largest error of each run of equal sign; then the count + 1 neighbours among them with the largest least error.
+        peaks = []
+        for i, e in enumerate(errors):
+            if peaks and (errors[peaks[-1]] > 0) == (e > 0):
+                if abs(e) > abs(errors[peaks[-1]]):
+                    peaks[-1] = i
+            else:
+                peaks.append(i)
+        worst = max(abs(e) for e in errors)
+        if best is None or worst < best[1]:
+            best = c, worst
+        if len(peaks) < count + 1 or worst <= level * (1 + mp.mpf("1e-3")):
+            break
+        while len(peaks) > count + 1:  # drop the least inner pair, or the lesser end, so that signs still alternate
+            if len(peaks) == count + 2:
+                peaks.pop(0 if abs(errors[peaks[0]]) < abs(errors[peaks[-1]]) else -1)
+            else:
+                least = min(range(len(peaks) - 1), key=lambda i: max(abs(errors[peaks[i]]), abs(errors[peaks[i + 1]])))
+                del peaks[least : least + 2]
+        nodes = peaks
+    return best
+
+
+def fit(f, weight, lo, hi, count, kind):
+    lo, hi, fixed = mp.mpf(lo), mp.mpf(hi), []
+    for done in range(count):
+        rest = lambda x: (f(x) - mp.polyval(fixed[::-1], x)) / x**done if done else f(x)
+        c, worst = remez(rest, lambda x: weight(x) * x**done, lo, hi, count - done)
+        fixed.append(round_to(c[0], kind))
+    xs = [lo + (hi - lo) * i / 2000 for i in range(2001)]
+    worst = max(abs(weight(x) * (mp.polyval(fixed[::-1], x) - f(x))) for x in xs if x != 0)
+    return fixed, worst
+
+
+def show(name, f, weight, lo, hi, count, kind):
+    c, worst = fit(f, weight, lo, hi, count, kind)
+    # A number of the format prints exactly as a hexadecimal float.
+    suffix = "f" if kind == "float" else ""
+    text = ", ".join(float(x).hex().replace("0000000p", "p").replace("00000p", "p") + suffix for x in c)
+    print(f"// {name}, {kind}: 2^{float(mp.log(worst, 2)):.1f}\n{{{text}}}\n", flush=True)
+
+
+half_ln2 = mp.log(2) / 2 * mp.mpf("1.0001")  # rounding n may leave a little more
+
+
+def exp_tail(x):  # (e^x - 1 - x) / x^2
+    return (mp.expm1(x) - x) / x**2 if abs(x) > mp.mpf("1e-15") else mp.mpf(1) / 2 + x / 6
+
+
+def log_tail(x):  # (log(1 + x) - x) / x^2
+    return (mp.log1p(x) - x) / x**2 if abs(x) > mp.mpf("1e-15") else -mp.mpf(1) / 2 + x / 3
+
+
+def atanh_tail(z):  # (log((1 + s) / (1 - s)) - 2 s) / s^3 at z = s^2
+    if z < mp.mpf("1e-15"):
+        return mp.mpf(2) / 3 + z * 2 / 5
+    s = mp.sqrt(z)
+    return (2 * mp.atanh(s) - 2 * s) / (s * z)
+
+
+def tanh_tail(z):  # (tanh(x) - x) / x^3 at z = x^2
+    if z < mp.mpf("1e-15"):
+        return -mp.mpf(1) / 3 + z * 2 / 15
+    x = mp.sqrt(z)
+    return (mp.tanh(x) - x) / (x * z)
+
+
+def expm1_2(x):  # (e^(2x) - 1) / x
+    return mp.expm1(2 * x) / x if abs(x) > mp.mpf("1e-15") else 2 + 2 * x
+
+
+def exp2_tail(x):  # (2^x - 1) / x
+    return mp.expm1(x * mp.log(2)) / x if abs(x) > mp.mpf("1e-15") else mp.log(2)
+
+
+def relative_to(f, scale):
+    """The weight that makes errors in the polynomial relative to f, when `scale` multiplies the polynomial."""
+    return lambda x: scale(x) / f(x) if x else 0
+
+
+def main():
+    ln2_wide = (-half_ln2, half_ln2)
+    exp_weight, expm1_weight = relative_to(mp.exp, lambda r: r**2), relative_to(mp.expm1, lambda r: r**2)
+    log_weight = relative_to(mp.log1p, lambda f: f**2)
+    atanh_weight = relative_to(lambda z: 2 * mp.atanh(mp.sqrt(z)), lambda z: z * mp.sqrt(z))
+    tanh_weight = relative_to(lambda z: mp.tanh(mp.sqrt(z)), lambda z: z * mp.sqrt(z))
+    exp2_weight = relative_to(lambda r: mp.power(2, r), lambda r: r)
+    double_weight = relative_to(lambda r: mp.exp(2 * r), lambda r: r)
+    for kind, terms in (("float", 5), ("double", 10)):
+        show("exp: (e^r - 1 - r) / r^2", exp_tail, exp_weight, *ln2_wide, terms, kind)
+    for kind, terms in (("float", 5), ("double", 11)):
+        show("expm1: (e^r - 1 - r) / r^2", exp_tail, expm1_weight, *ln2_wide, terms, kind)
+    for kind, terms in (("float", 6), ("double", 11)):
+        show("exp2: (2^r - 1) / r", exp2_tail, exp2_weight, mp.mpf("-0.50001"), mp.mpf("0.50001"), terms, kind)
+    show("sigmoid of f32, in f64: e^r", mp.exp, lambda r: mp.exp(-r), *ln2_wide, 7, "double")
+    show("log: (log(1 + f) - f) / f^2", log_tail, log_weight, mp.mpf("-0.2501"), mp.mpf("0.5001"), 9, "float")
+    show("log: (2 atanh(s) - 2 s) / s^3 in s^2", atanh_tail, atanh_weight, mp.mpf(0), mp.mpf("0.0401"), 7, "double")
+    for kind, terms, core_terms in (("float", 6, 7), ("double", 11, 15)):
+        show("tanh: (e^(2r) - 1) / r", expm1_2, double_weight, -half_ln2 / 2, half_ln2 / 2, terms, kind)
+        show("tanh: (tanh(x) - x) / x^3 in x^2", tanh_tail, tanh_weight, mp.mpf(0), mp.mpf("1.001"), core_terms, kind)
+
+
+if __name__ == "__main__":
+    main()
