@@ -19,51 +19,24 @@ namespace {
 namespace jitlink = llvm::jitlink;
 namespace orc = llvm::orc;
 
-// lgamma writes the global `signgam`; kernels run on many threads.
-double lgamma_of(double x) {
-  int sign;
-  return ::lgamma_r(x, &sign);
-}
-float lgammaf_of(float x) {
-  int sign;
-  return ::lgammaf_r(x, &sign);
-}
-
 template <class Function>
 void* address(Function* function) {
   return reinterpret_cast<void*>(function);
 }
 
-void* math_f64(std::string_view name) {
-  if (name == "lgamma") return address(&lgamma_of);
-#define BRAZE_LIBRARY_FUNCTION(function, arity) BRAZE_CASE_##arity(function)
-#define BRAZE_CASE_1(function) \
-  if (name == #function) return address(static_cast<double (*)(double)>(::function));
-#define BRAZE_CASE_2(function) \
-  if (name == #function) return address(static_cast<double (*)(double, double)>(::function));
-#include "ir/primitives.def"
-  return nullptr;
-}
-
-void* math_f32(std::string_view name) {
-  if (name == "lgamma") return address(&lgammaf_of);
-#define BRAZE_LIBRARY_FUNCTION(function, arity) \
-  if (name == #function) return address(::function##f);
-#include "ir/primitives.def"
-  return nullptr;
-}
-
 // The closed list: what LLVM emits for a copy of run-time length, fma where the machine has none, and the table's libm
-// functions ("sin" in f64, "sinf" in f32).
+// functions ("sin" in f64, "sinf" in f32), bound to the very functions that the interpreter calls. A unary one is declared
+// with a second argument that it ignores; in the calling convention that is an unread register.
 void* closed_list(std::string_view name) {
   if (name == "memcpy") return address(&::memcpy);
   if (name == "memset") return address(&::memset);
   if (name == "memmove") return address(&::memmove);
   if (name == "fma") return address(static_cast<double (*)(double, double, double)>(::fma));
-  if (name == "fmaf") return address(::fmaf);
-  if (void* found = math_f64(name)) return found;
-  if (name.ends_with('f')) return math_f32(name.substr(0, name.size() - 1));
-  return nullptr;
+  if (name == "fmaf") return address(&::fmaf);
+  if (const auto function = ir::library_function_from_name(name)) return address(ir::info(*function).f64);
+  if (!name.ends_with('f')) return nullptr;
+  const auto function = ir::library_function_from_name(name.substr(0, name.size() - 1));
+  return function ? address(ir::info(*function).f32) : nullptr;
 }
 
 // LLVM 19 keys symbols by plain text, later versions by pooled strings.
@@ -165,7 +138,7 @@ std::shared_ptr<const Code> load(const ir::Object& object) {
   require<CompileError>(object.format == ir::Object::Format::elf, "only ELF objects run on the CPU");
   auto graph = link_graph(object);
   if (!graph) fail<CompileError>("a compiled object cannot be read: {}", llvm::toString(graph.takeError()));
-  Outcome outcome{object};
+  Outcome outcome{.object = object};
   jitlink::link(std::move(*graph), std::make_unique<LinkContext>(outcome));
   require<CompileError>(outcome.failure.empty(), "a compiled object cannot be linked: {}", outcome.failure);
   for (std::size_t i = 0; i < object.entries.size(); ++i)

@@ -1,0 +1,301 @@
+// Loads and stores. An access whose lanes lie side by side is one vector operation; inactive lanes are masked where the
+// target has masks for that width, copied by their run-time length at the end of a loop where it has not, and otherwise
+// sent lane by lane to a slot that nobody reads.
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/Metadata.h>
+#include <llvm/IR/Module.h>
+
+#include "codegen/cpu/emitter.h"
+#include "ir/error.h"
+
+namespace braze::codegen::cpu {
+
+DType Emitter::element_type(const ir::Access& access) const {
+  return access.buffer >= ir::scratch_base ? kernel_.scratch[access.buffer - ir::scratch_base].type : kernel_.buffers[access.buffer].type;
+}
+
+llvm::Type* Emitter::memory_type(DType t, unsigned lanes) { return instructions_.type(t == DType::boolean ? DType::u8 : t, lanes); }
+
+llvm::Value* Emitter::element(llvm::Value* base, DType t, llvm::Value* index) { return builder_.CreateGEP(memory_type(t, 1), base, index); }
+
+llvm::Value* Emitter::to_register(DType t, llvm::Value* in_memory) {
+  if (t != DType::boolean) return in_memory;
+  return builder_.CreateICmpNE(in_memory, llvm::Constant::getNullValue(in_memory->getType()));
+}
+
+llvm::Value* Emitter::to_memory(DType t, llvm::Value* in_register) {
+  if (t != DType::boolean) return in_register;
+  return builder_.CreateZExt(in_register, memory_type(t, lanes_of(in_register)));
+}
+
+llvm::Instruction* Emitter::mark(llvm::Instruction* access, bool read_only) {
+  // A buffer that the kernel only reads changes under none of its stores: buffers are distinct memory.
+  if (read_only) access->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(builder_.getContext(), {}));
+  return access;
+}
+
+// Strides of -1, 0 and 1 are recognised as numbers; anything else keeps its lanes apart.
+Address Emitter::address(const ir::Access& access) {
+  const bool in_scratch = access.buffer >= ir::scratch_base;
+  const DType t = element_type(access);
+  Address at;
+  llvm::Value* index = size(access.offset);
+  for (const ir::Term& term : access.terms) {
+    const Lowered& lowered = values_[term.index];
+    llvm::Value* const stride = size(term.stride);
+    if (lowered.is_vector()) {
+      for (unsigned p = 0; p < part_count(); ++p) {
+        llvm::Value* const scaled = builder_.CreateMul(lowered.parts[p], instructions_.splat(stride, lanes_->part_lanes));
+        if (at.offsets.size() <= p) at.offsets.push_back(scaled);
+        else at.offsets[p] = builder_.CreateAdd(at.offsets[p], scaled);
+      }
+      continue;
+    }
+    index = builder_.CreateAdd(index, builder_.CreateMul(lowered.scalar, stride));
+    if (!lowered.is_affine()) continue;
+    if (term.stride.kind == ir::Size::Kind::number) {
+      at.lane_stride += lowered.lane_stride * term.stride.number;
+    } else {
+      llvm::Value* const scaled = builder_.CreateMul(stride, builder_.getInt64(static_cast<std::uint64_t>(lowered.lane_stride)));
+      at.variable_stride = at.variable_stride ? builder_.CreateAdd(at.variable_stride, scaled) : scaled;
+    }
+  }
+  const std::int64_t lanes = in_scratch ? kernel_.scratch[access.buffer - ir::scratch_base].lanes : 1;
+  if (lanes > 1) {  // element i of lane l stands at i * lanes + l
+    llvm::Value* const count = builder_.getInt64(static_cast<std::uint64_t>(lanes));
+    index = builder_.CreateMul(index, count);
+    at.lane_stride = at.lane_stride * lanes + 1;
+    if (at.variable_stride) at.variable_stride = builder_.CreateMul(at.variable_stride, count);
+    for (llvm::Value*& offsets : at.offsets) offsets = builder_.CreateMul(offsets, instructions_.splat(count, lanes_->part_lanes));
+  }
+  if (!at.offsets.empty() && (at.lane_stride != 0 || at.variable_stride)) {  // one form for all lanes
+    Lowered affine{builder_.getInt64(0), 1, {}};
+    llvm::Value* stride = builder_.getInt64(static_cast<std::uint64_t>(at.lane_stride));
+    if (at.variable_stride) stride = builder_.CreateAdd(stride, at.variable_stride);
+    for (unsigned p = 0; p < part_count(); ++p)
+      at.offsets[p] = builder_.CreateAdd(at.offsets[p], builder_.CreateMul(part(affine, DType::i64, p), instructions_.splat(stride, lanes_->part_lanes)));
+    at.lane_stride = 0;
+    at.variable_stride = nullptr;
+  }
+  llvm::Value* const base = in_scratch ? scratch_[access.buffer - ir::scratch_base].base : buffers_[access.buffer];
+  at.base = element(base, t, index);
+  return at;
+}
+
+// Null when every lane takes part. Arrays that each lane has for itself need no mask for inactive lanes: what those hold is
+// never seen.
+llvm::Value* Emitter::access_mask(const ir::Access& access, ir::ValueId predicate, unsigned p) {
+  const bool own = access.buffer >= ir::scratch_base && kernel_.scratch[access.buffer - ir::scratch_base].lanes > 1;
+  llvm::Value* const active = own ? nullptr : mask(p);
+  if (predicate == ir::no_value) return active;
+  llvm::Value* const chosen = part(predicate, p);
+  return active ? builder_.CreateAnd(active, chosen) : chosen;
+}
+
+bool Emitter::has_masked_access(DType t) const { return features_.avx512 || (features_.avx2 && size_of(t) >= 4); }
+
+llvm::Value* Emitter::reversed(llvm::Value* vector) {
+  const unsigned lanes = lanes_of(vector);
+  llvm::SmallVector<int, 64> order(lanes);
+  for (unsigned k = 0; k < lanes; ++k) order[k] = static_cast<int>(lanes - 1 - k);
+  return builder_.CreateShuffleVector(vector, order);
+}
+
+llvm::Value* Emitter::active_bytes(DType t, unsigned p) {
+  const unsigned width = lanes_->part_lanes;
+  llvm::Value* count = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, lanes_->active, builder_.getInt64(std::uint64_t{p} * width));
+  count = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, count, builder_.getInt64(width));
+  return builder_.CreateMul(count, builder_.getInt64(static_cast<std::uint64_t>(size_of(t))));
+}
+
+llvm::Value* Emitter::idle_slot() {
+  if (!idle_slot_) {
+    idle_slot_ = instructions_.slot(builder_.getInt64Ty(), "idle");
+    llvm::IRBuilder<> at_entry(function_->getEntryBlock().getTerminator());
+    at_entry.CreateStore(builder_.getInt64(0), idle_slot_);
+  }
+  return idle_slot_;
+}
+
+llvm::Value* Emitter::load_uniform(DType t, llvm::Value* pointer, ir::ValueId predicate, bool read_only) {
+  if (predicate != ir::no_value) {
+    llvm::Value* const wanted = uniform(predicate);
+    pointer = builder_.CreateSelect(wanted, pointer, idle_slot());
+    read_only = false;
+  }
+  return to_register(t, mark(builder_.CreateAlignedLoad(memory_type(t, 1), pointer, llvm::Align(static_cast<std::uint64_t>(size_of(t)))), read_only));
+}
+
+llvm::Value* Emitter::load_contiguous(DType t, llvm::Value* pointer, llvm::Value* mask, bool prefix, unsigned p, bool read_only) {
+  llvm::Type* const vector = memory_type(t, lanes_->part_lanes);
+  const llvm::Align align(static_cast<std::uint64_t>(size_of(t)));
+  if (!mask) return mark(builder_.CreateAlignedLoad(vector, pointer, align), read_only);
+  if (features_.avx512 || !prefix) return mark(builder_.CreateMaskedLoad(vector, pointer, align, mask, llvm::Constant::getNullValue(vector)), read_only);
+  llvm::AllocaInst* const copy = instructions_.slot(vector, "tail");
+  builder_.CreateStore(llvm::Constant::getNullValue(vector), copy);
+  builder_.CreateMemCpy(copy, llvm::MaybeAlign(64), pointer, llvm::MaybeAlign(align), active_bytes(t, p));
+  return builder_.CreateLoad(vector, copy);
+}
+
+void Emitter::store_contiguous(DType t, llvm::Value* value, llvm::Value* pointer, llvm::Value* mask, bool prefix, unsigned p, bool nontemporal) {
+  const llvm::Align align(static_cast<std::uint64_t>(size_of(t)));
+  if (!mask) {
+    const std::uint64_t bytes = std::uint64_t{lanes_->part_lanes} * static_cast<std::uint64_t>(size_of(t));
+    const bool past_cache = nontemporal && bytes >= 16;
+    llvm::StoreInst* const store = builder_.CreateAlignedStore(value, pointer, past_cache ? llvm::Align(std::min<std::uint64_t>(bytes, 64)) : align);
+    if (past_cache) {
+      store->setMetadata(llvm::LLVMContext::MD_nontemporal,
+                         llvm::MDNode::get(builder_.getContext(), llvm::ConstantAsMetadata::get(builder_.getInt32(1))));
+      streams_ = true;
+    }
+    return;
+  }
+  if (features_.avx512 || !prefix) {
+    builder_.CreateMaskedStore(value, pointer, align, mask);
+    return;
+  }
+  llvm::AllocaInst* const copy = instructions_.slot(value->getType(), "tail");
+  builder_.CreateStore(value, copy);
+  builder_.CreateMemCpy(pointer, llvm::MaybeAlign(align), copy, llvm::MaybeAlign(64), active_bytes(t, p));
+}
+
+llvm::Value* Emitter::lane_pointer(DType t, const Address& at, unsigned p, unsigned lane) {
+  if (!at.offsets.empty()) return element(at.base, t, builder_.CreateExtractElement(at.offsets[p], lane));
+  const std::uint64_t k = std::uint64_t{p} * lanes_->part_lanes + lane;
+  llvm::Value* index = builder_.getInt64(k * static_cast<std::uint64_t>(at.lane_stride));
+  if (at.variable_stride) index = builder_.CreateAdd(index, builder_.CreateMul(at.variable_stride, builder_.getInt64(k)));
+  return element(at.base, t, index);
+}
+
+llvm::Value* Emitter::lane_pointers(DType t, const Address& at, unsigned p) {
+  if (!at.offsets.empty()) return element(at.base, t, at.offsets[p]);
+  llvm::Value* stride = builder_.getInt64(static_cast<std::uint64_t>(at.lane_stride));
+  if (at.variable_stride) stride = builder_.CreateAdd(stride, at.variable_stride);
+  const Lowered lanes{builder_.getInt64(0), 1, {}};
+  return element(at.base, t, builder_.CreateMul(part(lanes, DType::i64, p), instructions_.splat(stride, lanes_->part_lanes)));
+}
+
+llvm::Value* Emitter::load_scattered(DType t, const Address& at, llvm::Value* mask, unsigned p) {
+  const unsigned width = lanes_->part_lanes;
+  llvm::Type* const vector = memory_type(t, width);
+  const llvm::Align align(static_cast<std::uint64_t>(size_of(t)));
+  if (features_.avx512 && size_of(t) >= 4) {
+    llvm::Value* const all = llvm::Constant::getAllOnesValue(instructions_.type(DType::boolean, width));
+    return builder_.CreateMaskedGather(vector, lane_pointers(t, at, p), align, mask ? mask : all, llvm::Constant::getNullValue(vector));
+  }
+  llvm::Value* const bits = mask ? builder_.CreateBitCast(mask, builder_.getIntNTy(width)) : nullptr;
+  llvm::Value* result = llvm::PoisonValue::get(vector);
+  for (unsigned lane = 0; lane < width; ++lane) {
+    llvm::Value* pointer = lane_pointer(t, at, p, lane);
+    if (bits) {
+      llvm::Value* const wanted = builder_.CreateTrunc(builder_.CreateLShr(bits, llvm::ConstantInt::get(bits->getType(), lane)), builder_.getInt1Ty());
+      pointer = builder_.CreateSelect(wanted, pointer, idle_slot());
+    }
+    result = builder_.CreateInsertElement(result, builder_.CreateAlignedLoad(memory_type(t, 1), pointer, align), lane);
+  }
+  return result;
+}
+
+// Lanes are stored in order: where several have one address, the last one stays.
+void Emitter::store_scattered(DType t, llvm::Value* value, const Address& at, llvm::Value* mask, unsigned p) {
+  const unsigned width = lanes_->part_lanes;
+  const llvm::Align align(static_cast<std::uint64_t>(size_of(t)));
+  if (features_.avx512 && size_of(t) >= 4) {
+    llvm::Value* const all = llvm::Constant::getAllOnesValue(instructions_.type(DType::boolean, width));
+    builder_.CreateMaskedScatter(value, lane_pointers(t, at, p), align, mask ? mask : all);
+    return;
+  }
+  llvm::Value* const bits = mask ? builder_.CreateBitCast(mask, builder_.getIntNTy(width)) : nullptr;
+  llvm::Value* const sink = mask ? instructions_.slot(builder_.getInt64Ty(), "sink") : nullptr;
+  for (unsigned lane = 0; lane < width; ++lane) {
+    llvm::Value* pointer = lane_pointer(t, at, p, lane);
+    if (bits) {
+      llvm::Value* const wanted = builder_.CreateTrunc(builder_.CreateLShr(bits, llvm::ConstantInt::get(bits->getType(), lane)), builder_.getInt1Ty());
+      pointer = builder_.CreateSelect(wanted, pointer, sink);
+    }
+    builder_.CreateAlignedStore(builder_.CreateExtractElement(value, lane), pointer, align);
+  }
+}
+
+llvm::AllocaInst* Emitter::register_element(std::uint32_t array, const ir::Access& access, unsigned p) {
+  llvm::Value* index = size(access.offset);
+  for (const ir::Term& term : access.terms) index = builder_.CreateAdd(index, builder_.CreateMul(uniform(term.index), size(term.stride)));
+  const auto* known = llvm::dyn_cast<llvm::ConstantInt>(index);
+  const auto& elements = scratch_[array].registers;
+  invariant(known && known->getZExtValue() < elements.size(), "kernel '{}': register array {} is indexed by what is not known", kernel_.name, array);
+  return elements[known->getZExtValue()][p];
+}
+
+void Emitter::emit_load(const ir::Load& load, unsigned p) {
+  const DType t = element_type(load.access);
+  const bool in_scratch = load.access.buffer >= ir::scratch_base;
+  if (in_scratch && !scratch_[load.access.buffer - ir::scratch_base].registers.empty()) {
+    llvm::AllocaInst* const from = register_element(load.access.buffer - ir::scratch_base, load.access, p);
+    llvm::Value* value = builder_.CreateLoad(from->getAllocatedType(), from);
+    if (load.predicate != ir::no_value) value = builder_.CreateSelect(part(load.predicate, p), value, llvm::Constant::getNullValue(value->getType()));
+    if (varies(load.result)) define_part(load.result, p, value);
+    else define(load.result, value);
+    return;
+  }
+  const Address at = address(load.access);
+  const bool read_only = !in_scratch && !kernel_.buffers[load.access.buffer].writes;
+  const bool uniform_predicate = load.predicate == ir::no_value || values_[load.predicate].is_uniform();
+  if (at.is_uniform() && uniform_predicate) {
+    llvm::Value* const value = load_uniform(t, at.base, load.predicate, read_only);
+    if (varies(load.result)) define_part(load.result, p, instructions_.splat(value, lanes_->part_lanes));
+    else define(load.result, value);
+    return;
+  }
+  const unsigned width = lanes_->part_lanes;
+  llvm::Value* const active = access_mask(load.access, load.predicate, p);
+  const bool prefix = load.predicate == ir::no_value, vectors = !active || prefix || has_masked_access(t);
+  llvm::Value* value = nullptr;
+  if (at.is_constant(1) && vectors) {
+    value = load_contiguous(t, element(at.base, t, std::int64_t{p} * width), active, prefix, p, read_only);
+  } else if (at.is_constant(-1) && (!active || has_masked_access(t))) {
+    llvm::Value* const last = element(at.base, t, -(std::int64_t{p} * width + width - 1));
+    value = reversed(load_contiguous(t, last, active ? reversed(active) : nullptr, false, p, read_only));
+  } else {
+    value = load_scattered(t, at, active, p);
+  }
+  define_part(load.result, p, to_register(t, value));
+}
+
+void Emitter::emit_store(const ir::Store& store, unsigned p) {
+  const DType t = element_type(store.access);
+  const bool in_scratch = store.access.buffer >= ir::scratch_base;
+  if (in_scratch && !scratch_[store.access.buffer - ir::scratch_base].registers.empty()) {
+    llvm::AllocaInst* const to = register_element(store.access.buffer - ir::scratch_base, store.access, p);
+    llvm::Value* value = to->getAllocatedType()->isVectorTy() ? part(store.value, p) : uniform(store.value);
+    if (store.predicate != ir::no_value)
+      value = builder_.CreateSelect(part(store.predicate, p), value, builder_.CreateLoad(to->getAllocatedType(), to));
+    builder_.CreateStore(value, to);
+    return;
+  }
+  const Address at = address(store.access);
+  const Lowered& lowered = values_[store.value];
+  const bool uniform_predicate = store.predicate == ir::no_value || values_[store.predicate].is_uniform();
+  if (at.is_uniform() && lowered.is_uniform() && uniform_predicate) {
+    llvm::Value* pointer = at.base;
+    if (store.predicate != ir::no_value)
+      pointer = builder_.CreateSelect(uniform(store.predicate), pointer, instructions_.slot(builder_.getInt64Ty(), "sink"));
+    builder_.CreateAlignedStore(to_memory(t, lowered.scalar), pointer, llvm::Align(static_cast<std::uint64_t>(size_of(t))));
+    return;
+  }
+  const unsigned width = lanes_->part_lanes;
+  llvm::Value* const active = access_mask(store.access, store.predicate, p);
+  llvm::Value* const value = to_memory(t, part(store.value, p));
+  const bool prefix = store.predicate == ir::no_value, vectors = !active || prefix || has_masked_access(t);
+  if (at.is_constant(1) && vectors) {
+    const bool nontemporal = lanes_->nontemporal && !in_scratch && kernel_.buffers[store.access.buffer].streaming;
+    store_contiguous(t, value, element(at.base, t, std::int64_t{p} * width), active, prefix, p, nontemporal);
+  } else if (at.is_constant(-1) && (!active || has_masked_access(t))) {
+    llvm::Value* const last = element(at.base, t, -(std::int64_t{p} * width + width - 1));
+    store_contiguous(t, reversed(value), last, active ? reversed(active) : nullptr, false, p, false);
+  } else {
+    store_scattered(t, value, at, active, p);
+  }
+}
+
+}  // namespace braze::codegen::cpu

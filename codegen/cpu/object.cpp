@@ -1,0 +1,165 @@
+// Kernels to object files. A pool of compilers, each an LLVMContext with a TargetMachine, lets several threads compile at
+// once without sharing anything. No pass of LLVM's optimiser runs: the emitter writes SSA that needs none, and selection
+// costs what it costs.
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/Target/TargetOptions.h>
+
+#include <cstdlib>
+#include <mutex>
+#include <set>
+#include <type_traits>
+#include <vector>
+
+#include "codegen/backend.h"
+#include "codegen/cpu/emit.h"
+#include "codegen/cpu/llvm_compat.h"
+#include "ir/error.h"
+
+namespace braze::codegen {
+namespace {
+
+// A context keeps every type and constant that it has seen, so one that has compiled this many kernels is dropped.
+constexpr int uses_of_a_context = 512;
+
+const llvm::Triple& triple() {
+  static const llvm::Triple name("x86_64-unknown-linux-gnu");
+  return name;
+}
+
+const llvm::Target& initialise_llvm() {
+  static const llvm::Target* const target = [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    std::string error;
+    const llvm::Target* const found = cpu::lookup_target(triple(), error);
+    invariant(found != nullptr, "LLVM has no x86-64 target: {}", error);
+    return found;
+  }();
+  return *target;
+}
+
+struct Compiler {
+  explicit Compiler(const std::string& features) {
+    llvm::TargetOptions options;
+    options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+    // The CPU's name would bring features that the machine may not have; it tunes each function by attribute instead.
+    machine = cpu::create_target_machine(initialise_llvm(), triple(), "x86-64", features, options, llvm::CodeGenOptLevel::Default);
+    invariant(machine != nullptr, "LLVM makes no machine for x86-64");
+  }
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::TargetMachine> machine;
+  int uses = 0;
+};
+
+class CpuBackend final : public Backend {
+ public:
+  explicit CpuBackend(const ir::CpuTarget& target) : target_(target) {
+    for (const std::string& feature : target.features) features_ += (features_.empty() ? "" : ",") + feature;
+  }
+
+  std::string source(std::span<const ir::Kernel> kernels, SourceKind kind, const CompileOptions& options) const override {
+    require<ValueError>(kind == SourceKind::llvm || kind == SourceKind::assembly, "the CPU back end shows llvm and assembly only");
+    return with_compiler([&](Compiler& compiler) {
+      llvm::Module module("braze", compiler.context);
+      emit_all(compiler, module, kernels, options);
+      std::string text;
+      if (kind == SourceKind::llvm) {
+        llvm::raw_string_ostream out(text);
+        module.print(out, nullptr);
+        return text;
+      }
+      const llvm::SmallVector<char, 0> bytes = generate(compiler, module, llvm::CodeGenFileType::AssemblyFile);
+      return std::string(bytes.begin(), bytes.end());
+    });
+  }
+
+  ir::Object compile(std::span<const ir::Kernel> kernels, const CompileOptions& options) const override {
+    return with_compiler([&](Compiler& compiler) {
+      llvm::Module module("braze", compiler.context);
+      ir::Object object;
+      object.entries = emit_all(compiler, module, kernels, options);
+      const llvm::SmallVector<char, 0> bytes = generate(compiler, module, llvm::CodeGenFileType::ObjectFile);
+      object.bytes.assign(bytes.begin(), bytes.end());
+      return object;
+    });
+  }
+
+  std::string identity() const override { return fmt::format("cpu 1, LLVM {}, tuned for {}, {}", LLVM_VERSION_STRING, target_.cpu, features_); }
+
+ private:
+  // The entry points' names, in order.
+  std::vector<std::string> emit_all(Compiler& compiler, llvm::Module& module, std::span<const ir::Kernel> kernels, const CompileOptions& options) const {
+    module.setDataLayout(compiler.machine->createDataLayout());
+    cpu::set_target_triple(module, triple());
+    std::set<std::string> taken;
+    std::vector<std::string> entries;
+    for (const ir::Kernel& kernel : kernels) {
+      // The prefix keeps a kernel named "exp2" apart from the library function.
+      std::string symbol = "k_" + kernel.name;
+      for (int n = 2; !taken.insert(symbol).second; ++n) symbol = fmt::format("k_{}_{}", kernel.name, n);
+      cpu::emit(module, kernel, target_, {.symbol = symbol, .streaming = options.streaming});
+      entries.push_back(std::move(symbol));
+    }
+    if (verifies()) {
+      std::string broken;
+      llvm::raw_string_ostream out(broken);
+      invariant(!llvm::verifyModule(module, &out), "the CPU back end wrote bad LLVM IR: {}", broken);
+    }
+    return entries;
+  }
+
+  static bool verifies() {
+    static const bool wanted = [] {
+      const char* const value = std::getenv("BRAZE_VERIFY");
+      return value && *value && std::string_view(value) != "0";
+    }();
+    return wanted;
+  }
+
+  static llvm::SmallVector<char, 0> generate(Compiler& compiler, llvm::Module& module, llvm::CodeGenFileType kind) {
+    llvm::SmallVector<char, 0> bytes;
+    llvm::raw_svector_ostream out(bytes);
+    llvm::legacy::PassManager passes;
+    const bool refused = compiler.machine->addPassesToEmitFile(passes, out, nullptr, kind, /*DisableVerify=*/true);
+    invariant(!refused, "LLVM writes no such file");
+    passes.run(module);
+    return bytes;
+  }
+
+  template <class Work>
+  std::invoke_result_t<Work, Compiler&> with_compiler(const Work& work) const {
+    std::unique_ptr<Compiler> compiler;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!idle_.empty()) {
+        compiler = std::move(idle_.back());
+        idle_.pop_back();
+      }
+    }
+    if (!compiler) compiler = std::make_unique<Compiler>(features_);
+    auto result = work(*compiler);
+    if (++compiler->uses < uses_of_a_context) {
+      const std::lock_guard lock(mutex_);
+      idle_.push_back(std::move(compiler));
+    }
+    return result;
+  }
+
+  const ir::CpuTarget target_;
+  std::string features_;
+  mutable std::mutex mutex_;
+  mutable std::vector<std::unique_ptr<Compiler>> idle_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_cpu_backend(const ir::CpuTarget& target) { return std::make_unique<CpuBackend>(target); }
+
+}  // namespace braze::codegen
