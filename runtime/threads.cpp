@@ -9,11 +9,13 @@
 #include <cstdlib>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <thread>
 #include <vector>
 
 #ifndef BRAZE_PLAIN_THREADS
+#include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/partitioner.h>
 #include <tbb/task_arena.h>
@@ -133,7 +135,13 @@ class PlainPool {
 #ifndef BRAZE_PLAIN_THREADS
 class TbbPool {
  public:
-  explicit TbbPool(int threads) : arena_(threads) {}
+  // oneTBB starts no more threads than there are cores unless told; a host may have told it to start fewer, and is obeyed.
+  explicit TbbPool(int threads) {
+    const auto wanted = static_cast<std::size_t>(threads);
+    const auto allowed = [] { return tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism); };
+    if (wanted > allowed()) control_.emplace(tbb::global_control::max_allowed_parallelism, wanted);
+    arena_.initialize(static_cast<int>(std::min(wanted, allowed())));
+  }
 
   void run(std::int64_t tasks, const Guarded& task) {
     arena_.execute([&] {
@@ -144,6 +152,7 @@ class TbbPool {
   }
 
  private:
+  std::optional<tbb::global_control> control_;
   tbb::task_arena arena_;
 };
 #endif
@@ -212,7 +221,7 @@ class BuiltIn final : public Executor {
   void forget() {
     new (&plain_) std::shared_ptr<PlainPool>;
 #ifndef BRAZE_PLAIN_THREADS
-    if (tbb_) forked_.store(true, std::memory_order_relaxed);
+    forked_.store(true, std::memory_order_relaxed);
     new (&tbb_) std::shared_ptr<TbbPool>;
 #endif
     mutex_.unlock();
