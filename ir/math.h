@@ -260,10 +260,10 @@ S tanh(S x) {
   const S r = fma(n, literal<S>(-F::low / 2), fma(n, literal<S>(-F::high / 2), limited));
   const S scale = power_of_two(shifted);
   const S sum = fma(r * polynomial(r, tanh_exp_coefficients<T>), scale, scale + one);  // e^(2 |x|) + 1
-  const S large = copysign(one - literal<S>(2) / sum, x);
+  const S large = one - literal<S>(2) / sum;
   const S square = x * x;
-  const S small = fma(square * polynomial(square, tanh_coefficients<T>), x, x);
-  return select(size < one, small, large);
+  const S small = fma(square * polynomial(square, tanh_coefficients<T>), size, size);
+  return copysign(select(size < one, small, large), x);
 }
 
 inline constexpr std::array sigmoid_coefficients = {0x1.0000000261ce1p+0, 0x1.0000009c19ba8p+0, 0x1.fffffaae89173p-2,
