@@ -66,29 +66,40 @@ RangeResult range_of(const ir::Instruction& instruction, const std::array<Range,
   switch (instruction.op) {
     case Primitive::constant: {
       auto value = static_cast<std::int64_t>(instruction.payload);
-      if (type == DType::u8) value &= 255;
+      if (type == DType::u8)
+        value &= 255;
       else if (const int spare = 64 - size_of(type) * 8; spare > 0)
         value = static_cast<std::int64_t>(instruction.payload << spare) >> spare;
       return {{value, value}, false};
     }
-    case Primitive::add: return fitted(Wide{a.low} + b.low, Wide{a.high} + b.high, type);
-    case Primitive::sub: return fitted(Wide{a.low} - b.high, Wide{a.high} - b.low, type);
-    case Primitive::mul: return products(a, b, type);
-    case Primitive::neg: return fitted(-Wide{a.high}, -Wide{a.low}, type);
+    case Primitive::add:
+      return fitted(Wide{a.low} + b.low, Wide{a.high} + b.high, type);
+    case Primitive::sub:
+      return fitted(Wide{a.low} - b.high, Wide{a.high} - b.low, type);
+    case Primitive::mul:
+      return products(a, b, type);
+    case Primitive::neg:
+      return fitted(-Wide{a.high}, -Wide{a.low}, type);
     case Primitive::abs:
       return fitted(a.low > 0 ? a.low : a.high < 0 ? -Wide{a.high} : 0, std::max(Wide{a.high}, -Wide{a.low}), type);
-    case Primitive::quo: return quotient(a, b, type);
-    case Primitive::rem: return remainder(a, b, type);
-    case Primitive::shr: return shifted_right(a, b, type);
-    case Primitive::shl: return {whole, true};
+    case Primitive::quo:
+      return quotient(a, b, type);
+    case Primitive::rem:
+      return remainder(a, b, type);
+    case Primitive::shr:
+      return shifted_right(a, b, type);
+    case Primitive::shl:
+      return {whole, true};
     case Primitive::bit_and:
       if (b.low >= 0) return {{0, b.high}, false};
       return {a.low >= 0 ? Range{0, a.high} : whole, false};
-    case Primitive::select: return {{std::min(b.low, c.low), std::max(b.high, c.high)}, false};
+    case Primitive::select:
+      return {{std::min(b.low, c.low), std::max(b.high, c.high)}, false};
     case Primitive::convert:
       if (is_float(instruction.from)) return {whole, true};
       return fitted(a.low, a.high, type);
-    default: return {whole, false};
+    default:
+      return {whole, false};
   }
 }
 
@@ -103,7 +114,8 @@ int thread_dimension(const ir::For& loop) {
 bool is_narrow(const ir::For& loop, const std::array<std::int64_t, 3>& threads, bool outermost) {
   const auto dimension = static_cast<std::size_t>(thread_dimension(loop));
   if (loop.extent.number != threads[dimension]) return true;
-  return outermost && std::any_of(threads.begin() + static_cast<std::ptrdiff_t>(dimension) + 1, threads.end(), [](std::int64_t n) { return n > 1; });
+  return outermost && std::any_of(threads.begin() + static_cast<std::ptrdiff_t>(dimension) + 1, threads.end(),
+                                  [](std::int64_t n) { return n > 1; });
 }
 
 namespace {
@@ -125,7 +137,8 @@ class Analyser {
     expect(has_threads_, "no thread loop");
     for (const ir::ScratchArray& array : kernel_.scratch) {
       expect(array.count.kind == ir::Size::Kind::number && array.space != ir::Space::heap, "scratch on the heap");
-      expect(array.space == ir::Space::shared || array.lanes > 1 || out_.threads_per_block() == 1, "scratch that threads share outside shared memory");
+      expect(array.space == ir::Space::shared || array.lanes > 1 || out_.threads_per_block() == 1,
+             "scratch that threads share outside shared memory");
     }
     visit(kernel_.body);
     expect(!shuffles_ || out_.threads_per_block() % 32 == 0, "shuffles in a block that is not whole warps");
@@ -162,8 +175,7 @@ class Analyser {
   void visit(const ir::Block& block, std::span<const ir::Carry> carries = {}) {
     const std::uint32_t outer = block_;
     block_ = ++blocks_;
-    for (const ir::Statement& statement : block)
-      std::visit([this](const auto& node) { visit(node); }, statement.node);
+    for (const ir::Statement& statement : block) std::visit([this](const auto& node) { visit(node); }, statement.node);
     for (const ir::Carry& carry : carries) use(carry.next);
     block_ = outer;
   }

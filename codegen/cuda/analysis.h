@@ -31,9 +31,9 @@ struct RangeResult {
 RangeResult range_of(const ir::Instruction& instruction, const std::array<Range, 3>& operands);
 
 struct Analysis {
-  std::vector<std::uint32_t> uses;        // by ValueId
-  std::vector<std::uint32_t> home;        // the number of the block that defines a value
-  std::vector<std::uint32_t> used_in;     // the block of its last use
+  std::vector<std::uint32_t> uses;     // by ValueId
+  std::vector<std::uint32_t> home;     // the number of the block that defines a value
+  std::vector<std::uint32_t> used_in;  // the block of its last use
   std::vector<Range> ranges;
   std::array<std::int64_t, 3> threads{1, 1, 1};  // blockDim.x, .y, .z
   std::int64_t threads_per_block() const { return threads[0] * threads[1] * threads[2]; }

@@ -13,7 +13,8 @@ class CudaBackend final : public Backend {
   explicit CudaBackend(const ir::CudaTarget& target) : target_(target), nvrtc_(cuda::Nvrtc::instance()) {}
 
   std::string source(std::span<const ir::Kernel> kernels, SourceKind kind, const CompileOptions&) const override {
-    require<ValueError>(kind == SourceKind::cuda || kind == SourceKind::ptx, "the CUDA back end shows cuda and ptx, not llvm or assembly");
+    require<ValueError>(kind == SourceKind::cuda || kind == SourceKind::ptx,
+                        "the CUDA back end shows cuda and ptx, not llvm or assembly");
     const std::string text = cuda_source(kernels, target_);
     return kind == SourceKind::cuda ? text : nvrtc_.ptx(text, target_);
   }
@@ -37,8 +38,9 @@ std::unique_ptr<Backend> make_cuda_backend(const ir::CudaTarget& target) { retur
 std::string cuda_source(std::span<const ir::Kernel> kernels, const ir::CudaTarget& target) {
   for (const ir::Kernel& kernel : kernels) {
     const auto threads = cuda::launch_threads(kernel);
-    invariant(threads[0] * threads[1] * threads[2] <= target.max_threads_per_block, "kernel {} has {} threads a block, the device {}",
-              kernel.name, threads[0] * threads[1] * threads[2], target.max_threads_per_block);
+    invariant(threads[0] * threads[1] * threads[2] <= target.max_threads_per_block,
+              "kernel {} has {} threads a block, the device {}", kernel.name, threads[0] * threads[1] * threads[2],
+              target.max_threads_per_block);
   }
   return cuda::emit(kernels);
 }

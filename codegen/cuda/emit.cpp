@@ -31,9 +31,12 @@ std::string identifier(std::string_view text) {
 
 std::string_view fault_text(std::uint64_t fault) {
   switch (static_cast<ir::Fault>(fault)) {
-    case ir::Fault::division_by_zero: return "division by zero";
-    case ir::Fault::index_out_of_range: return "index out of range";
-    default: return "fault";
+    case ir::Fault::division_by_zero:
+      return "division by zero";
+    case ir::Fault::index_out_of_range:
+      return "index out of range";
+    default:
+      return "fault";
   }
 }
 
@@ -49,16 +52,23 @@ class Names {
 
  private:
   std::set<std::string, std::less<>> used_{
-      "alignas", "asm", "auto", "bool", "break", "case", "char", "class", "const", "continue", "default", "delete", "do", "double", "else",
-      "enum", "false", "float", "for", "goto", "if", "inline", "int", "long", "new", "not", "or", "and", "return", "short", "signed", "sizeof",
-      "static", "status", "struct", "switch", "template", "this", "true", "typedef", "union", "unsigned", "using", "void", "volatile", "while",
-      "i8", "u8", "i16", "i64", "u64", "f16", "bf16", "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize"};
+      "alignas", "asm",      "auto",   "bool",      "break",    "case",     "char",     "class",   "const",  "continue",
+      "default", "delete",   "do",     "double",    "else",     "enum",     "false",    "float",   "for",    "goto",
+      "if",      "inline",   "int",    "long",      "new",      "not",      "or",       "and",     "return", "short",
+      "signed",  "sizeof",   "static", "status",    "struct",   "switch",   "template", "this",    "true",   "typedef",
+      "union",   "unsigned", "using",  "void",      "volatile", "while",    "i8",       "u8",      "i16",    "i64",
+      "u64",     "f16",      "bf16",   "threadIdx", "blockIdx", "blockDim", "gridDim",  "warpSize"};
 };
 
 class Emitter {
  public:
   Emitter(const ir::Kernel& kernel, std::string entry, Prelude& prelude)
-      : kernel_(kernel), entry_(std::move(entry)), prelude_(prelude), analysis_(analyse(kernel)), text_(kernel.value_types.size()), settled_(kernel.value_types.size()) {}
+      : kernel_(kernel),
+        entry_(std::move(entry)),
+        prelude_(prelude),
+        analysis_(analyse(kernel)),
+        text_(kernel.value_types.size()),
+        settled_(kernel.value_types.size()) {}
 
   std::string emit() {
     head();
@@ -126,7 +136,8 @@ class Emitter {
       const bool shared = array.space == ir::Space::shared;
       shares_ |= shared;
       const std::string name = names_.unique(fmt::format("{}{}", shared ? "shared" : "local", scratch_.size()));
-      line("{}{} {}[{}];", shared ? "__shared__ " : "", prelude_.memory(array.type), name, std::max<std::int64_t>(array.count.number, 1));
+      line("{}{} {}[{}];", shared ? "__shared__ " : "", prelude_.memory(array.type), name,
+           std::max<std::int64_t>(array.count.number, 1));
       scratch_.push_back(name);
     }
   }
@@ -141,9 +152,7 @@ class Emitter {
     }
   }
 
-  bool is_inline(ValueId value) const {
-    return analysis_.uses[value] == 1 && analysis_.home[value] == analysis_.used_in[value];
-  }
+  bool is_inline(ValueId value) const { return analysis_.uses[value] == 1 && analysis_.home[value] == analysis_.used_in[value]; }
 
   DType type_of(ValueId value) const { return kernel_.value_types[value]; }
 
@@ -174,9 +183,12 @@ class Emitter {
     if (instruction.op == ir::Primitive::check) {
       text_[compute.result] = e;
       if (analysis_.uses[compute.result] != 0 && e.binding != Binding::primary) define(compute.result, e);
-      line("if ({}) atomicMax(status, {});  // {}", text_[compute.result].text, instruction.payload, fault_text(instruction.payload));
-    } else if (constant || (is_inline(compute.result) && e.text.size() <= inline_limit)) text_[compute.result] = e;
-    else if (analysis_.uses[compute.result] != 0) define(compute.result, e);
+      line("if ({}) atomicMax(status, {});  // {}", text_[compute.result].text, instruction.payload,
+           fault_text(instruction.payload));
+    } else if (constant || (is_inline(compute.result) && e.text.size() <= inline_limit))
+      text_[compute.result] = e;
+    else if (analysis_.uses[compute.result] != 0)
+      define(compute.result, e);
   }
 
   std::string size(const ir::Size& size) const {
@@ -189,8 +201,10 @@ class Emitter {
     for (const ir::Term& term : access.terms) {
       const Expression& index = value(term.index);
       if (term.stride == ir::Size::of(0)) continue;
-      if (term.stride == ir::Size::of(1)) sum.push_back(access.terms.size() == 1 && access.offset == ir::Size::of(0) ? index.text : index.in(Binding::sum));
-      else sum.push_back(fmt::format("{}{} * {}", index.in(Binding::product), index.literal ? "ll" : "", size(term.stride)));
+      if (term.stride == ir::Size::of(1))
+        sum.push_back(access.terms.size() == 1 && access.offset == ir::Size::of(0) ? index.text : index.in(Binding::sum));
+      else
+        sum.push_back(fmt::format("{}{} * {}", index.in(Binding::product), index.literal ? "ll" : "", size(term.stride)));
     }
     const bool is_zero = access.offset == ir::Size::of(0);
     if (!is_zero || sum.empty()) sum.push_back(size(access.offset));
@@ -220,9 +234,12 @@ class Emitter {
 
   void statement(const ir::For& loop) {
     switch (loop.kind) {
-      case ir::LoopKind::block: return block_loop(loop);
-      case ir::LoopKind::thread: return thread_loop(loop);
-      default: return serial_loop(loop);
+      case ir::LoopKind::block:
+        return block_loop(loop);
+      case ir::LoopKind::thread:
+        return thread_loop(loop);
+      default:
+        return serial_loop(loop);
     }
   }
 
@@ -231,7 +248,8 @@ class Emitter {
     const auto dimension = static_cast<std::size_t>(block_depth_++);
     const std::string name = names_.unique(dimension == 0 ? "block" : fmt::format("block_{}", axes[dimension]));
     text_[loop.variable] = {name};
-    open(fmt::format("for ({0} {1} = blockIdx.{2}; {1} < {3}; {1} += gridDim.{2})", prelude_.type(DType::i64), name, axes[dimension], size(loop.extent)));
+    open(fmt::format("for ({0} {1} = blockIdx.{2}; {1} < {3}; {1} += gridDim.{2})", prelude_.type(DType::i64), name,
+                     axes[dimension], size(loop.extent)));
     block(loop.body, true);
     const bool innermost = std::none_of(loop.body.begin(), loop.body.end(), [](const ir::Statement& s) {
       const auto* nested = std::get_if<ir::For>(&s.node);
@@ -294,8 +312,12 @@ class Emitter {
   void statement(const ir::Shuffle& shuffle) {
     const DType type = type_of(shuffle.result);
     Expression e{fmt::format("__shfl_down_sync(0xffffffffu, {}, {})", value(shuffle.value).text, shuffle.delta)};
-    if (type == DType::boolean) e = {fmt::format("__shfl_down_sync(0xffffffffu, int({}), {}) != 0", value(shuffle.value).text, shuffle.delta), Binding::equality};
-    else if (size_of(type) < 4) e = {fmt::format("{}(__shfl_down_sync(0xffffffffu, int({}), {}))", prelude_.type(type), value(shuffle.value).text, shuffle.delta)};
+    if (type == DType::boolean)
+      e = {fmt::format("__shfl_down_sync(0xffffffffu, int({}), {}) != 0", value(shuffle.value).text, shuffle.delta),
+           Binding::equality};
+    else if (size_of(type) < 4)
+      e = {fmt::format("{}(__shfl_down_sync(0xffffffffu, int({}), {}))", prelude_.type(type), value(shuffle.value).text,
+                       shuffle.delta)};
     define(shuffle.result, e);
   }
 
@@ -348,9 +370,11 @@ class Emitter {
       ranges.push_back(range_of(type));
     };
     for (const char* side : {"2 * {}", "2 * {} + 1"})
-      for (std::size_t n = 0; n < fold.arrays.size(); ++n) bind(combine.types[n], element(fold.arrays[n], fmt::format(fmt::runtime(side), pair)));
+      for (std::size_t n = 0; n < fold.arrays.size(); ++n)
+        bind(combine.types[n], element(fold.arrays[n], fmt::format(fmt::runtime(side), pair)));
     for (const ir::Instruction& instruction : combine.body) bind(instruction.type, expression(instruction, values, ranges));
-    for (std::size_t n = 0; n < fold.arrays.size(); ++n) line("{}[{}] = {};", array(fold.arrays[n]), pair, values[combine.results[n]].text);
+    for (std::size_t n = 0; n < fold.arrays.size(); ++n)
+      line("{}[{}] = {};", array(fold.arrays[n]), pair, values[combine.results[n]].text);
   }
 
   const ir::Kernel& kernel_;

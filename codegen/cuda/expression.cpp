@@ -50,37 +50,68 @@ class Printer {
 
   Expression print() {
     switch (i_.op) {
-      case Primitive::constant: return literal(i_.type, i_.payload, prelude_);
-      case Primitive::add: return arithmetic("+", Binding::sum);
-      case Primitive::sub: return arithmetic("-", Binding::sum);
-      case Primitive::mul: return arithmetic("*", Binding::product);
-      case Primitive::neg: return negation();
-      case Primitive::abs: return absolute();
-      case Primitive::div: return infix("/", Binding::product);
-      case Primitive::fma: return function(i_.type == DType::f32 ? "__fmaf_rn" : "__fma_rn", 3);
-      case Primitive::sqrt: return math("sqrt", 1);
-      case Primitive::copysign: return math("copysign", 2);
-      case Primitive::floor: return math("floor", 1);
-      case Primitive::ceil: return math("ceil", 1);
-      case Primitive::trunc: return math("trunc", 1);
-      case Primitive::round_even: return math("rint", 1);
-      case Primitive::ldexp: return helper(2);
-      case Primitive::quo: return arithmetic("/", Binding::product);
-      case Primitive::rem: return arithmetic("%", Binding::product);
-      case Primitive::shl: return helper(2);
-      case Primitive::shr: return arithmetic(">>", Binding::shift);
-      case Primitive::bit_and: return bitwise("&", Binding::bit_and, "&&", Binding::logical_and);
-      case Primitive::bit_or: return bitwise("|", Binding::bit_or, "||", Binding::logical_or);
-      case Primitive::bit_xor: return bitwise("^", Binding::bit_xor, "!=", Binding::equality);
-      case Primitive::eq: return infix("==", Binding::equality);
-      case Primitive::ne: return infix("!=", Binding::equality);
-      case Primitive::lt: return infix("<", Binding::order);
-      case Primitive::le: return infix("<=", Binding::order);
-      case Primitive::select: return selection();
-      case Primitive::convert: return conversion();
-      case Primitive::bitcast: return reinterpretation();
-      case Primitive::call: return library();
-      case Primitive::check: return in_[0];
+      case Primitive::constant:
+        return literal(i_.type, i_.payload, prelude_);
+      case Primitive::add:
+        return arithmetic("+", Binding::sum);
+      case Primitive::sub:
+        return arithmetic("-", Binding::sum);
+      case Primitive::mul:
+        return arithmetic("*", Binding::product);
+      case Primitive::neg:
+        return negation();
+      case Primitive::abs:
+        return absolute();
+      case Primitive::div:
+        return infix("/", Binding::product);
+      case Primitive::fma:
+        return function(i_.type == DType::f32 ? "__fmaf_rn" : "__fma_rn", 3);
+      case Primitive::sqrt:
+        return math("sqrt", 1);
+      case Primitive::copysign:
+        return math("copysign", 2);
+      case Primitive::floor:
+        return math("floor", 1);
+      case Primitive::ceil:
+        return math("ceil", 1);
+      case Primitive::trunc:
+        return math("trunc", 1);
+      case Primitive::round_even:
+        return math("rint", 1);
+      case Primitive::ldexp:
+        return helper(2);
+      case Primitive::quo:
+        return arithmetic("/", Binding::product);
+      case Primitive::rem:
+        return arithmetic("%", Binding::product);
+      case Primitive::shl:
+        return helper(2);
+      case Primitive::shr:
+        return arithmetic(">>", Binding::shift);
+      case Primitive::bit_and:
+        return bitwise("&", Binding::bit_and, "&&", Binding::logical_and);
+      case Primitive::bit_or:
+        return bitwise("|", Binding::bit_or, "||", Binding::logical_or);
+      case Primitive::bit_xor:
+        return bitwise("^", Binding::bit_xor, "!=", Binding::equality);
+      case Primitive::eq:
+        return infix("==", Binding::equality);
+      case Primitive::ne:
+        return infix("!=", Binding::equality);
+      case Primitive::lt:
+        return infix("<", Binding::order);
+      case Primitive::le:
+        return infix("<=", Binding::order);
+      case Primitive::select:
+        return selection();
+      case Primitive::convert:
+        return conversion();
+      case Primitive::bitcast:
+        return reinterpretation();
+      case Primitive::call:
+        return library();
+      case Primitive::check:
+        return in_[0];
     }
     invariant(false, "CUDA: primitive {} is not printed", static_cast<int>(i_.op));
     return {};
@@ -125,7 +156,8 @@ class Printer {
   // Integers whose result C++ could get wrong go through the prelude.
   Expression arithmetic(std::string_view op, Binding binding) {
     if (is_float(i_.type)) return infix(op, binding);
-    const bool exact_in_int = size_of(i_.type) < 4 && (i_.op == Primitive::add || i_.op == Primitive::sub || i_.op == Primitive::mul);
+    const bool exact_in_int =
+        size_of(i_.type) < 4 && (i_.op == Primitive::add || i_.op == Primitive::sub || i_.op == Primitive::mul);
     if (!exact_in_int && range_of(i_, ranges_).wraps) return helper(2);
     if (in_[0].literal && (in_[1].literal || i_.op == Primitive::shr)) in_[0] = cast(in_[0]);
     return narrowed(infix(op, binding));
@@ -150,8 +182,9 @@ class Printer {
   // C++ would convert the sides to a common type; the two that may differ are a literal and what is no literal.
   Expression selection() const {
     const Expression yes = in_[1].literal && in_[2].literal ? cast(in_[1]) : in_[1];
-    return {fmt::format("{} ? {} : {}", in_[0].in(Binding::logical_or), yes.in(Binding::logical_or), in_[2].in(Binding::conditional)),
-            Binding::conditional};
+    return {
+        fmt::format("{} ? {} : {}", in_[0].in(Binding::logical_or), yes.in(Binding::logical_or), in_[2].in(Binding::conditional)),
+        Binding::conditional};
   }
 
   Expression cast(const Expression& e) const { return {fmt::format("{}({})", prelude_.type(i_.type), e.text)}; }
@@ -210,7 +243,8 @@ Expression literal(DType type, std::uint64_t bits, Prelude& prelude) {
   return integer_literal(type, range_of(constant, {}).range.low);
 }
 
-Expression express(const Instruction& instruction, const std::array<Expression, 3>& in, const std::array<Range, 3>& ranges, Prelude& prelude) {
+Expression express(const Instruction& instruction, const std::array<Expression, 3>& in, const std::array<Range, 3>& ranges,
+                   Prelude& prelude) {
   return Printer(instruction, in, ranges, prelude).print();
 }
 

@@ -12,7 +12,21 @@
 namespace braze::codegen::cuda {
 
 // How tightly the outermost operator of an expression binds, as C++ ranks them.
-enum class Binding : std::uint8_t { primary, unary, product, sum, shift, order, equality, bit_and, bit_xor, bit_or, logical_and, logical_or, conditional };
+enum class Binding : std::uint8_t {
+  primary,
+  unary,
+  product,
+  sum,
+  shift,
+  order,
+  equality,
+  bit_and,
+  bit_xor,
+  bit_or,
+  logical_and,
+  logical_or,
+  conditional
+};
 
 struct Expression {
   std::string text;

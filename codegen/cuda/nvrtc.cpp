@@ -132,8 +132,8 @@ class Program {
   // Returns the log. Nothing is contracted, approximated or flushed: the interpreter's bits are the kernel's.
   std::string compile(const std::string& architecture) {
     const std::string arch = "--gpu-architecture=" + architecture;
-    std::vector<const char*> options{arch.c_str(),        "--std=c++17",       "--fmad=false",        "--prec-div=true",
-                                     "--prec-sqrt=true",  "--ftz=false",       "--ptxas-options=-v"};
+    std::vector<const char*> options{arch.c_str(),       "--std=c++17", "--fmad=false",      "--prec-div=true",
+                                     "--prec-sqrt=true", "--ftz=false", "--ptxas-options=-v"};
     if (library_.major >= 13) options.push_back("--no-cache");  // a cached cubin comes without ptxas' report
     const auto status = library_.compile(program_, static_cast<int>(options.size()), options.data());
     std::string log = read(library_.log_size, library_.log, "nvrtcGetProgramLog");

@@ -46,8 +46,8 @@ class Nvrtc {
   explicit Nvrtc(const std::vector<std::string>& candidates);
   ~Nvrtc();
 
-  std::string version() const;                      // "13.0"
-  const std::vector<int>& architectures() const;    // compute capabilities it makes cubins for: 75, 80, ...
+  std::string version() const;                    // "13.0"
+  const std::vector<int>& architectures() const;  // compute capabilities it makes cubins for: 75, 80, ...
   // Thread-safe. Throws CompileError with NVRTC's log and the first line of `source` that it complains about.
   Compilation compile(const std::string& source, const ir::CudaTarget& target) const;
   std::string ptx(const std::string& source, const ir::CudaTarget& target) const;

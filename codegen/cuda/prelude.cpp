@@ -50,10 +50,14 @@ std::string instantiate(std::string_view pattern, DType type) {
   for (std::size_t n = 0; n < pattern.size(); ++n) {
     const char next = n + 1 < pattern.size() ? pattern[n + 1] : ' ';
     const bool alone = (next == ' ' || next == '(') && (n == 0 || !std::isalpha(static_cast<unsigned char>(pattern[n - 1])));
-    if (pattern[n] == 'T' && alone) out += cpp_type(type);
-    else if (pattern[n] == 'U' && alone) out += type == DType::i64 ? "u64" : "unsigned";
-    else if (pattern[n] == '$') out += name(type);
-    else out += pattern[n];
+    if (pattern[n] == 'T' && alone)
+      out += cpp_type(type);
+    else if (pattern[n] == 'U' && alone)
+      out += type == DType::i64 ? "u64" : "unsigned";
+    else if (pattern[n] == '$')
+      out += name(type);
+    else
+      out += pattern[n];
   }
   return replaced(out, "BITS", std::to_string(size_of(type) * 8));
 }
@@ -67,7 +71,7 @@ void add_types(std::vector<Helper>& out) {
   add("i16", "short");
   add("i64", "long long");
   add("u64", "unsigned long long");
-  add("f16", "unsigned short");   // the bits: arithmetic happens in float
+  add("f16", "unsigned short");  // the bits: arithmetic happens in float
   add("bf16", "unsigned short");
 }
 
@@ -94,10 +98,14 @@ void add_integers(std::vector<Helper>& out) {
 
 // Out of range, x86's conversion gives the minimum of a 32- or 64-bit integer; NVIDIA's would saturate.
 void add_conversions(std::vector<Helper>& out) {
-  add_function(out, "f32_to_i32", {}, "int f32_to_i32(float a) { return a >= -0x1p31f && a < 0x1p31f ? int(a) : int(0x80000000u); }");
-  add_function(out, "f64_to_i32", {}, "int f64_to_i32(double a) { return a >= -0x1p31 && a < 0x1p31 ? int(a) : int(0x80000000u); }");
-  add_function(out, "f32_to_i64", {"i64"}, "i64 f32_to_i64(float a) { return a >= -0x1p63f && a < 0x1p63f ? i64(a) : i64(0x8000000000000000ull); }");
-  add_function(out, "f64_to_i64", {"i64"}, "i64 f64_to_i64(double a) { return a >= -0x1p63 && a < 0x1p63 ? i64(a) : i64(0x8000000000000000ull); }");
+  add_function(out, "f32_to_i32", {},
+               "int f32_to_i32(float a) { return a >= -0x1p31f && a < 0x1p31f ? int(a) : int(0x80000000u); }");
+  add_function(out, "f64_to_i32", {},
+               "int f64_to_i32(double a) { return a >= -0x1p31 && a < 0x1p31 ? int(a) : int(0x80000000u); }");
+  add_function(out, "f32_to_i64", {"i64"},
+               "i64 f32_to_i64(float a) { return a >= -0x1p63f && a < 0x1p63f ? i64(a) : i64(0x8000000000000000ull); }");
+  add_function(out, "f64_to_i64", {"i64"},
+               "i64 f64_to_i64(double a) { return a >= -0x1p63 && a < 0x1p63 ? i64(a) : i64(0x8000000000000000ull); }");
 }
 
 void add_halves(std::vector<Helper>& out) {
@@ -106,17 +114,20 @@ void add_halves(std::vector<Helper>& out) {
   add_function(out, "f32_to_f16", {"f16"},
                "f16 f32_to_f16(float a) { f16 r; asm(\"cvt.rn.f16.f32 %0, %1;\" : \"=h\"(r) : \"f\"(a)); return r; }");
   add_function(out, "bf16_to_f32", {"bf16"}, "float bf16_to_f32(bf16 a) { return __uint_as_float(unsigned(a) << 16); }");
-  add_function(out, "f32_to_bf16", {"bf16"},
-               "bf16 f32_to_bf16(float a) {\n"
-               "  const unsigned bits = __float_as_uint(a);\n"
-               "  return bf16((bits & 0x7fffffffu) > 0x7f800000u ? (bits >> 16) | 0x40u : (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);\n"
-               "}");
+  add_function(
+      out, "f32_to_bf16", {"bf16"},
+      "bf16 f32_to_bf16(float a) {\n"
+      "  const unsigned bits = __float_as_uint(a);\n"
+      "  return bf16((bits & 0x7fffffffu) > 0x7f800000u ? (bits >> 16) | 0x40u : (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);\n"
+      "}");
 }
 
 // The exponent saturates long before an int would wrap.
 void add_floats(std::vector<Helper>& out) {
-  add_function(out, "ldexp_f32", {}, "float ldexp_f32(float a, float n) { return n != n ? a + n : ldexpf(a, int(fminf(fmaxf(n, -5000.0f), 5000.0f))); }");
-  add_function(out, "ldexp_f64", {}, "double ldexp_f64(double a, double n) { return n != n ? a + n : ldexp(a, int(fmin(fmax(n, -5000.0), 5000.0))); }");
+  add_function(out, "ldexp_f32", {},
+               "float ldexp_f32(float a, float n) { return n != n ? a + n : ldexpf(a, int(fminf(fmaxf(n, -5000.0f), 5000.0f))); }");
+  add_function(out, "ldexp_f64", {},
+               "double ldexp_f64(double a, double n) { return n != n ? a + n : ldexp(a, int(fmin(fmax(n, -5000.0), 5000.0))); }");
 }
 
 const std::vector<Helper>& helpers() {
@@ -136,11 +147,16 @@ const std::vector<Helper>& helpers() {
 
 std::string_view cpp_type(DType type) {
   switch (type) {
-    case DType::boolean: return "bool";
-    case DType::i32: return "int";
-    case DType::f32: return "float";
-    case DType::f64: return "double";
-    default: return name(type);
+    case DType::boolean:
+      return "bool";
+    case DType::i32:
+      return "int";
+    case DType::f32:
+      return "float";
+    case DType::f64:
+      return "double";
+    default:
+      return name(type);
   }
 }
 

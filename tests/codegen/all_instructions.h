@@ -16,10 +16,15 @@ using ir::Primitive;
 
 inline std::vector<DType> operand_types(const ir::Instruction& instruction) {
   switch (instruction.op) {
-    case Primitive::select: return {DType::boolean, instruction.type, instruction.type};
-    case Primitive::check: return {DType::boolean};
-    case Primitive::call: return std::vector<DType>(ir::info(static_cast<ir::LibraryFunction>(instruction.payload)).arity, instruction.type);
-    default: return std::vector<DType>(ir::info(instruction.op).arity, ir::has_operand_type(instruction.op) ? instruction.from : instruction.type);
+    case Primitive::select:
+      return {DType::boolean, instruction.type, instruction.type};
+    case Primitive::check:
+      return {DType::boolean};
+    case Primitive::call:
+      return std::vector<DType>(ir::info(static_cast<ir::LibraryFunction>(instruction.payload)).arity, instruction.type);
+    default:
+      return std::vector<DType>(ir::info(instruction.op).arity,
+                                ir::has_operand_type(instruction.op) ? instruction.from : instruction.type);
   }
 }
 
@@ -50,7 +55,8 @@ inline std::vector<ir::Instruction> all_instructions() {
         add({.op = op, .payload = static_cast<std::uint64_t>(ir::Fault::division_by_zero)});
       } else if (ir::has_operand_type(op)) {
         for (DType from : all_dtypes)
-          if (op != Primitive::bitcast || (from != DType::boolean && type != DType::boolean)) add({.op = op, .type = type, .from = from});
+          if (op != Primitive::bitcast || (from != DType::boolean && type != DType::boolean))
+            add({.op = op, .type = type, .from = from});
       } else {
         add({.op = op, .type = type, .payload = op == Primitive::constant ? std::uint64_t{1} : 0});
       }
@@ -77,7 +83,9 @@ inline ir::Kernel kernel_of(std::span<const ir::Instruction> instructions) {
   const ir::ValueId block = builder.open_for(ir::LoopKind::block, ir::Size::of_value(rounds));
   const ir::ValueId thread = builder.open_for(ir::LoopKind::thread, ir::Size::of(threads));
   const auto place = [&](std::uint32_t buffer, std::size_t row) {
-    return ir::Access{buffer, {{block, ir::Size::of_value(pitch)}, {thread, ir::Size::of(1)}}, ir::Size::of(static_cast<std::int64_t>(row) * threads)};
+    return ir::Access{buffer,
+                      {{block, ir::Size::of_value(pitch)}, {thread, ir::Size::of(1)}},
+                      ir::Size::of(static_cast<std::int64_t>(row) * threads)};
   };
   std::size_t row = 0;
   for (ir::Instruction instruction : instructions) {

@@ -68,11 +68,12 @@ class HostKernel {
   explicit HostKernel(const ir::Kernel& kernel) {
     const std::string stem = (std::filesystem::temp_directory_path() / fmt::format("braze_cuda_host_{}", ::getpid())).string();
     const std::string source = stem + ".cpp", library = stem + ".so", log = stem + ".log";
-    std::ofstream(source) << prologue << codegen::cuda_source({&kernel, 1}, {})
-                          << "#define ENTRY " << codegen::cuda::entry_names({&kernel, 1})[0] << epilogue;
+    std::ofstream(source) << prologue << codegen::cuda_source({&kernel, 1}, {}) << "#define ENTRY "
+                          << codegen::cuda::entry_names({&kernel, 1})[0] << epilogue;
     const char* chosen = std::getenv("CXX");
     const std::string command = fmt::format(
-        "{} -std=c++17 -O1 -w -ffp-contract=off -fno-builtin -fsanitize=undefined,float-cast-overflow -fsanitize-undefined-trap-on-error "
+        "{} -std=c++17 -O1 -w -ffp-contract=off -fno-builtin -fsanitize=undefined,float-cast-overflow "
+        "-fsanitize-undefined-trap-on-error "
         "-shared -fPIC {} -o {} 2> {}",
         chosen != nullptr ? chosen : "c++", source, library, log);
     if (std::system(command.c_str()) == 0) {
@@ -106,19 +107,68 @@ T special(std::mt19937_64& random) {
     return random() % 2 != 0;
   } else if constexpr (ir::Integer<T>) {
     using Limits = std::numeric_limits<T>;
-    const std::array<T, 16> values{0, 1, 2, 3, 5, 7, 8, 15, 31, 63, 100, static_cast<T>(-1), static_cast<T>(-2), Limits::min(), Limits::max(), static_cast<T>(Limits::min() + 1)};
+    const std::array<T, 18> values{0,
+                                   1,
+                                   2,
+                                   3,
+                                   7,
+                                   8,
+                                   15,
+                                   16,
+                                   31,
+                                   32,
+                                   63,
+                                   64,
+                                   100,
+                                   static_cast<T>(-1),
+                                   static_cast<T>(-2),
+                                   Limits::min(),
+                                   Limits::max(),
+                                   static_cast<T>(Limits::min() + 1)};
     return random() % 3 == 0 ? static_cast<T>(random()) : values[random() % values.size()];
   } else if constexpr (ir::Half<T>) {
     return ir::from_bits<T>(random() & 0xffff);
   } else {
     using Limits = std::numeric_limits<T>;
-    const std::array<T, 32> values{T(0), T(-0.0), T(1), T(-1), T(0.5), T(1.5), T(2.5), T(-2.5), T(300), T(-1.7), T(1e10), T(-1e10), T(1e20), T(0x1p31), T(-0x1p31), T(0x1p63),
-                                   T(-0x1p63), T(2147483647.5), T(-2147483648.5), T(0x1p32), T(127), T(255.9), T(65504), T(65520), T(1e-7), Limits::infinity(), -Limits::infinity(),
-                                   Limits::quiet_NaN(), Limits::denorm_min(), Limits::min(), Limits::max(), -Limits::max()};
+    const std::array<T, 32> values{T(0),
+                                   T(-0.0),
+                                   T(1),
+                                   T(-1),
+                                   T(0.5),
+                                   T(1.5),
+                                   T(2.5),
+                                   T(-2.5),
+                                   T(300),
+                                   T(-1.7),
+                                   T(1e10),
+                                   T(-1e10),
+                                   T(1e20),
+                                   T(0x1p31),
+                                   T(-0x1p31),
+                                   T(0x1p63),
+                                   T(-0x1p63),
+                                   T(2147483647.5),
+                                   T(-2147483648.5),
+                                   T(0x1p32),
+                                   T(127),
+                                   T(255.9),
+                                   T(65504),
+                                   T(65520),
+                                   T(1e-7),
+                                   Limits::infinity(),
+                                   -Limits::infinity(),
+                                   Limits::quiet_NaN(),
+                                   Limits::denorm_min(),
+                                   Limits::min(),
+                                   Limits::max(),
+                                   -Limits::max()};
     switch (random() % 4) {
-      case 0: return ir::from_bits<T>(sizeof(T) == 4 ? random() & 0xffffffff : random());
-      case 1: return static_cast<T>(std::uniform_real_distribution<double>(-100, 100)(random));
-      default: return values[random() % values.size()];
+      case 0:
+        return ir::from_bits<T>(sizeof(T) == 4 ? random() & 0xffffffff : random());
+      case 1:
+        return static_cast<T>(std::uniform_real_distribution<double>(-100, 100)(random));
+      default:
+        return values[random() % values.size()];
     }
   }
 }
@@ -126,8 +176,10 @@ T special(std::mt19937_64& random) {
 bool is_nan(DType type, std::uint64_t bits) {
   if (!is_float(type)) return false;
   return ir::with_type(type, [&]<class T>(std::type_identity<T>) {
-    if constexpr (ir::Element<T> && (ir::Real<T> || ir::Half<T>)) return std::isnan(static_cast<double>(ir::detail::convert<float>(ir::from_bits<T>(bits))));
-    else return false;
+    if constexpr (ir::Element<T> && (ir::Real<T> || ir::Half<T>))
+      return std::isnan(static_cast<double>(ir::detail::convert<float>(ir::from_bits<T>(bits))));
+    else
+      return false;
   });
 }
 
@@ -186,10 +238,11 @@ TEST_CASE("The printed text of every primitive computes the interpreter's bits",
     const std::size_t buffer = 2 * static_cast<std::size_t>(instruction.type) + 1;
     for (std::size_t i = 0; i < rounds * test::threads; ++i) {
       const std::size_t at = i / test::threads * pitch + row * test::threads + i % test::threads;
-      const std::uint64_t got = element(printed[buffer], instruction.type, at), want = element(interpreted[buffer], instruction.type, at);
+      const std::uint64_t got = element(printed[buffer], instruction.type, at),
+                          want = element(interpreted[buffer], instruction.type, at);
       if (got == want || (is_nan(instruction.type, got) && is_nan(instruction.type, want))) continue;
-      FAIL_CHECK(ir::info(instruction.op).name << "." << name(instruction.from) << "->" << name(instruction.type) << " payload " << instruction.payload << " gives "
-                                               << fmt::format("{:#x}, not {:#x}", got, want));
+      FAIL_CHECK(ir::info(instruction.op).name << "." << name(instruction.from) << "->" << name(instruction.type) << " payload "
+                                               << instruction.payload << " gives " << fmt::format("{:#x}, not {:#x}", got, want));
       break;
     }
   }
