@@ -63,9 +63,10 @@ match(F...) -> match<F...>;
 
 enum class LoopKind : std::uint8_t { serial, parallel, unrolled, block, thread };
 
-// registers: a small array that full unrolling turns into SSA values. stack: at most 4 KiB in all per kernel. heap: part of
+// registers: a small array that full unrolling turns into SSA values. stack: at most most_stack_bytes in all per kernel. heap: part of
 // the `scratch` argument, per thread. shared: CUDA shared memory.
 enum class Space : std::uint8_t { registers, stack, heap, shared };
+inline constexpr std::int64_t most_stack_bytes = 4096;
 
 // A number, one of the kernel's sizes, or a uniform i64 value in scope.
 struct Size {
@@ -280,6 +281,7 @@ class KernelBuilder final : public InstructionSink {
   void barrier();
   ValueId shuffle(ValueId value, std::int32_t delta);
   Kernel& kernel() { return kernel_; }
+  const Kernel& kernel() const { return kernel_; }
   std::int32_t lanes() const;  // of the vector or thread loops that are open; 1: none
   DType type(ValueId value) const { return kernel_.value_types[value]; }
 

@@ -123,7 +123,7 @@ class Structure {
     std::int64_t stack = 0;
     for (const ScratchArray& array : kernel_.scratch)
       if (array.space == Space::stack) stack += array.count.number * array.lanes * size_of(array.type);
-    law(gpu_ || stack <= 4096, "the stack arrays take {} bytes, more than 4096", stack);
+    law(gpu_ || stack <= most_stack_bytes, "the stack arrays take {} bytes, more than {}", stack, most_stack_bytes);
   }
 
   const Statement* current = nullptr;  // where a law broke

@@ -5,9 +5,6 @@
 namespace braze::ir {
 namespace {
 
-// Up to here partial results stand on the stack.
-constexpr std::int64_t most_stack_bytes = 1024;
-
 ValueId append(KernelBuilder& builder, Primitive op, DType type, std::array<ValueId, 3> in, DType from) {
   return builder.append({.op = op, .type = type, .from = from, .in = in});
 }
@@ -18,6 +15,14 @@ ValueId integer(KernelBuilder& builder, Primitive op, ValueId a, ValueId b) {
 
 ValueId value_of(KernelBuilder& builder, const Size& size) {
   return size.kind == Size::Kind::number ? builder.index_constant(size.number) : size.value;
+}
+
+bool stack_has_room(const KernelBuilder& builder, const std::vector<DType>& types, std::int64_t count) {
+  std::int64_t bytes = 0;
+  for (DType type : types) bytes += size_of(type) * count * builder.lanes();
+  for (const ScratchArray& array : builder.kernel().scratch)
+    if (array.space == Space::stack) bytes += size_of(array.type) * array.count.number * array.lanes;
+  return bytes <= most_stack_bytes;
 }
 
 // A loop that carries the tuple over `count` elements, by `step` lanes.
@@ -76,9 +81,7 @@ std::vector<ValueId> emit_join(KernelBuilder& builder, Size blocks, std::uint32_
                                const std::function<std::vector<ValueId>(ValueId block)>& partial) {
   const std::vector<DType> types = builder.kernel().combines.at(combine).types;
   std::vector<std::uint32_t> arrays;
-  std::int64_t bytes = 0;
-  for (DType type : types) bytes += size_of(type);
-  const bool on_stack = blocks.kind == Size::Kind::number && blocks.number * bytes * builder.lanes() <= most_stack_bytes;
+  const bool on_stack = blocks.kind == Size::Kind::number && stack_has_room(builder, types, blocks.number);
   for (DType type : types) arrays.push_back(builder.scratch(type, on_stack ? Space::stack : Space::heap, blocks));
   const ValueId block = builder.open_for(LoopKind::serial, blocks);
   const std::vector<ValueId> values = partial(block);
