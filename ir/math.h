@@ -117,7 +117,8 @@ S exp2(S x) {
 
 template <Real T> inline constexpr int expm1_coefficients = 0;
 template <>
-inline constexpr std::array expm1_coefficients<float> = {0x1.fffffep-2f, 0x1.5554b4p-3f, 0x1.5556f0p-5f, 0x1.122538p-7f, 0x1.6b9e4cp-10f};
+inline constexpr std::array expm1_coefficients<float> = {0x1.0p-1f,      0x1.555554p-3f,  0x1.5554f8p-5f,
+                                                         0x1.1112dcp-7f, 0x1.6d3a3ep-10f, 0x1.9e6948p-13f};
 template <>
 inline constexpr std::array expm1_coefficients<double> = {
     0x1.0p-1, 0x1.5555555555559p-3, 0x1.5555555555559p-5, 0x1.111111110f70bp-7, 0x1.6c16c16c16856p-10, 0x1.a01a01af9bc59p-13,

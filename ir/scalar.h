@@ -132,6 +132,17 @@ constexpr U convert(T a) {
   }
 }
 
+// std::ldexp; where numbers stay normal, an addition to the exponent's bits, which is some five times faster.
+template <Real F>
+F scale(F a, int n) {
+  using I = std::conditional_t<sizeof(F) == 4, std::int32_t, std::int64_t>;
+  constexpr int mantissa = std::numeric_limits<F>::digits - 1, special = 2 * std::numeric_limits<F>::max_exponent - 1;
+  const I bits = std::bit_cast<I>(a);
+  const int exponent = static_cast<int>(bits >> mantissa) & special, scaled = exponent + n;
+  if (exponent == 0 || exponent == special || scaled <= 0 || scaled >= special) return std::ldexp(a, n);
+  return std::bit_cast<F>(bits + I{n} * (I{1} << mantissa));
+}
+
 }  // namespace detail
 
 #define BRAZE_COMPUTE(primitive, signature, ...)     \
@@ -165,7 +176,7 @@ BRAZE_COMPUTE(trunc, auto apply(Real auto a), return std::trunc(a);)
 BRAZE_COMPUTE(round_even, auto apply(Real auto a), return std::rint(a);)
 BRAZE_COMPUTE(ldexp, auto apply(Real auto a, decltype(a) b),
   if (b != b) return a + b;
-  return std::ldexp(a, static_cast<int>(b > 5000 ? 5000 : b < -5000 ? -5000 : b));)
+  return detail::scale(a, static_cast<int>(b > 5000 ? 5000 : b < -5000 ? -5000 : b));)
 
 BRAZE_COMPUTE(quo, auto apply(Integer auto a, decltype(a) b),
   using T = decltype(a);

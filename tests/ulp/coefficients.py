@@ -127,7 +127,7 @@ def main():
     double_weight = relative_to(lambda r: mp.exp(2 * r), lambda r: r)
     for kind, terms in (("float", 5), ("double", 10)):
         show("exp: (e^r - 1 - r) / r^2", exp_tail, exp_weight, *ln2_wide, terms, kind)
-    for kind, terms in (("float", 5), ("double", 11)):
+    for kind, terms in (("float", 6), ("double", 11)):
         show("expm1: (e^r - 1 - r) / r^2", exp_tail, expm1_weight, *ln2_wide, terms, kind)
     for kind, terms in (("float", 6), ("double", 11)):
         show("exp2: (2^r - 1) / r", exp2_tail, exp2_weight, mp.mpf("-0.50001"), mp.mpf("0.50001"), terms, kind)
