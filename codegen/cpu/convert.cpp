@@ -45,8 +45,9 @@ llvm::Value* Instructions::int_to_float(DType to, DType from, llvm::Value* x) {
 
 llvm::Value* Instructions::float_to_int(DType to, DType from, llvm::Value* x) {
   const unsigned lanes = lanes_of(x);
-  llvm::Value* const whole = truncate_to(to == DType::i64 ? 64 : 32, x);
-  (void)from;
+  // u8 goes through i64; from f32 the way through i32 gives the same bits.
+  const bool through_i64 = to == DType::i64 || (to == DType::u8 && from == DType::f64);
+  llvm::Value* const whole = truncate_to(through_i64 ? 64 : 32, x);
   return b.CreateTrunc(whole, type(to, lanes));
 }
 

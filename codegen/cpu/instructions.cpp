@@ -281,7 +281,9 @@ llvm::Value* Instructions::round_without_sse41(Primitive op, llvm::Value* x) {
 llvm::Value* Instructions::scalef(llvm::Value* x, llvm::Value* power) {
   const bool single = x->getType()->getScalarType()->isFloatTy();
   const unsigned lanes = lanes_of(x), native = single ? 16 : 8;
-  // One instruction scales both operands, so that they travel as one vector of twice the lanes.
+  // An infinite count would make a NaN of zero or infinity.
+  power = b.CreateSelect(b.CreateFCmpOGT(power, like(x, 5000)), like(x, 5000), power);
+  power = b.CreateSelect(b.CreateFCmpOLT(power, like(x, -5000)), like(x, -5000), power);
   const auto native_piece = [&](llvm::Value* a, llvm::Value* p, unsigned width) -> llvm::Value* {
     llvm::Type* const t = a->getType();
     const unsigned bits = width * (single ? 32 : 64);
@@ -322,7 +324,7 @@ llvm::Value* Instructions::ldexp(llvm::Value* x, llvm::Value* power) {
   const std::int64_t top = single ? 127 : 1023, bottom = single ? -126 : -1022, digits = single ? 24 : 53;
   llvm::Type* const ints = int_type_like(x);
   llvm::Value* const low = like(x, 3 * static_cast<double>(bottom)), *const high = like(x, 3 * static_cast<double>(top));
-  llvm::Value* n = b.CreateSelect(b.CreateFCmpOGT(power, low), power, low);  // also settles NaN, which has no meaning here
+  llvm::Value* n = b.CreateSelect(b.CreateFCmpOGT(power, low), power, low);  // a NaN is put back at the end
   n = b.CreateSelect(b.CreateFCmpOLT(n, high), n, high);
   llvm::Value* result = x;
   const auto multiply = [&](llvm::Value* exponent) {
@@ -341,7 +343,7 @@ llvm::Value* Instructions::ldexp(llvm::Value* x, llvm::Value* power) {
   }
   n = b.CreateSelect(b.CreateFCmpOLT(n, like(x, static_cast<double>(bottom))), like(x, static_cast<double>(bottom)), n);
   multiply(n);
-  return result;
+  return b.CreateSelect(b.CreateFCmpUNO(power, power), power, result);
 }
 
 llvm::Value* Instructions::call_each(const char* symbol, std::span<llvm::Value* const> in) {
