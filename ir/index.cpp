@@ -36,12 +36,26 @@ struct Monomial {
 };
 using Polynomial = std::vector<Monomial>;
 
+// Symbols by their numbers and before the rest, so that the order in which a caller came to them does not show.
+class AtomOrder {
+ public:
+  explicit AtomOrder(const std::vector<IndexNode>& nodes) : nodes_(nodes) {}
+  bool operator()(IndexId a, IndexId b) const { return key(a) < key(b); }
+
+ private:
+  std::pair<bool, std::int64_t> key(IndexId id) const {
+    const IndexNode& node = nodes_[id];
+    return node.op == IndexOp::symbol ? std::pair{false, node.number} : std::pair{true, std::int64_t{id}};
+  }
+  const std::vector<IndexNode>& nodes_;
+};
+
 // Products of sums are multiplied out up to this many terms; past it the sum stays an atom.
 constexpr std::size_t most_terms = 64;
 
 class Normaliser {
  public:
-  Normaliser(const std::vector<IndexNode>& nodes) : nodes_(nodes) {}
+  explicit Normaliser(const std::vector<IndexNode>& nodes) : nodes_(nodes), order_(nodes) {}
 
   Polynomial polynomial(IndexId id) const {
     Polynomial terms;
@@ -51,23 +65,23 @@ class Normaliser {
     return terms;
   }
 
-  static Polynomial product(const Polynomial& a, const Polynomial& b) {
+  Polynomial product(const Polynomial& a, const Polynomial& b) const {
     Polynomial terms;
     for (const Monomial& x : a)
       for (const Monomial& y : b) {
         Monomial term{checked_mul(x.coefficient, y.coefficient), x.atoms};
         term.atoms.insert(term.atoms.end(), y.atoms.begin(), y.atoms.end());
-        std::sort(term.atoms.begin(), term.atoms.end());
+        std::sort(term.atoms.begin(), term.atoms.end(), order_);
         terms.push_back(std::move(term));
       }
     return terms;
   }
 
   // Sorted, one term for each product of atoms, none with coefficient 0; the number comes last.
-  static void normalise(Polynomial& terms) {
-    const auto before = [](const Monomial& x, const Monomial& y) {
+  void normalise(Polynomial& terms) const {
+    const auto before = [this](const Monomial& x, const Monomial& y) {
       if (x.atoms.size() != y.atoms.size()) return x.atoms.size() > y.atoms.size();
-      return x.atoms < y.atoms;
+      return std::lexicographical_compare(x.atoms.begin(), x.atoms.end(), y.atoms.begin(), y.atoms.end(), order_);
     };
     std::sort(terms.begin(), terms.end(), before);
     Polynomial merged;
@@ -79,6 +93,17 @@ class Normaliser {
     }
     std::erase_if(merged, [](const Monomial& m) { return m.coefficient == 0; });
     terms = std::move(merged);
+  }
+
+  // Takes `divisor` out of `term` if it divides it exactly.
+  bool divide_exactly(Monomial& term, const Monomial& divisor) const {
+    if (term.coefficient % divisor.coefficient != 0) return false;
+    Monomial quotient{term.coefficient / divisor.coefficient, {}};
+    if (!std::includes(term.atoms.begin(), term.atoms.end(), divisor.atoms.begin(), divisor.atoms.end(), order_)) return false;
+    std::set_difference(term.atoms.begin(), term.atoms.end(), divisor.atoms.begin(), divisor.atoms.end(),
+                        std::back_inserter(quotient.atoms), order_);
+    term = std::move(quotient);
+    return true;
   }
 
  private:
@@ -98,23 +123,13 @@ class Normaliser {
         result.atoms.push_back(at);
       }
     }
-    std::sort(result.atoms.begin(), result.atoms.end());
+    std::sort(result.atoms.begin(), result.atoms.end(), order_);
     return result;
   }
 
   const std::vector<IndexNode>& nodes_;
+  AtomOrder order_;
 };
-
-// Takes `divisor` out of `term` if it divides it exactly.
-bool divide_exactly(Monomial& term, const Monomial& divisor) {
-  if (term.coefficient % divisor.coefficient != 0) return false;
-  Monomial quotient{term.coefficient / divisor.coefficient, {}};
-  if (!std::includes(term.atoms.begin(), term.atoms.end(), divisor.atoms.begin(), divisor.atoms.end())) return false;
-  std::set_difference(term.atoms.begin(), term.atoms.end(), divisor.atoms.begin(), divisor.atoms.end(),
-                      std::back_inserter(quotient.atoms));
-  term = std::move(quotient);
-  return true;
-}
 
 }  // namespace
 
@@ -165,7 +180,7 @@ IndexId IndexTable::add(IndexId a, IndexId b) {
   const Normaliser normaliser(nodes_);
   Polynomial terms = normaliser.polynomial(a);
   for (Monomial& term : normaliser.polynomial(b)) terms.push_back(std::move(term));
-  Normaliser::normalise(terms);
+  normaliser.normalise(terms);
   return compose(terms, [this](const IndexNode& node) { return intern(node); });
 }
 
@@ -178,8 +193,8 @@ IndexId IndexTable::mul(IndexId a, IndexId b) {
     if (x.size() > 1) x = {Monomial{1, {a}}};
     if (y.size() > 1) y = {Monomial{1, {b}}};
   }
-  Polynomial terms = Normaliser::product(x, y);
-  Normaliser::normalise(terms);
+  Polynomial terms = normaliser.product(x, y);
+  normaliser.normalise(terms);
   return compose(terms, [this](const IndexNode& node) { return intern(node); });
 }
 
@@ -190,13 +205,12 @@ IndexId IndexTable::divide(IndexOp op, IndexId a, IndexId b) {
   if (x.op == IndexOp::number && y.op == IndexOp::number) return number(ir::divide(op, x.number, y.number));
   const Normaliser normaliser(nodes_);
   const Polynomial divisor = normaliser.polynomial(b);
-  if (divisor.size() > 1) return a == b ? number(1) : intern({op, 0, a, b});
-  invariant(divisor[0].coefficient != 0, "an index expression is divided by 0");
+  if (divisor.size() > 1 || divisor[0].coefficient <= 0) return a == b ? number(1) : intern({op, 0, a, b});
   // floor((b*q + r) / b) = q + floor(r / b), for ceil likewise.
   Polynomial whole, rest;
-  for (Monomial& term : normaliser.polynomial(a)) (divide_exactly(term, divisor[0]) ? whole : rest).push_back(term);
-  Normaliser::normalise(whole);
-  Normaliser::normalise(rest);
+  for (Monomial& term : normaliser.polynomial(a)) (normaliser.divide_exactly(term, divisor[0]) ? whole : rest).push_back(term);
+  normaliser.normalise(whole);
+  normaliser.normalise(rest);
   const IndexId quotient = compose(whole, make);
   if (rest.empty()) return quotient;
   const IndexId remainder = compose(rest, make);
@@ -221,9 +235,10 @@ IndexId IndexTable::extremum(IndexOp op, IndexId a, IndexId b) {
     }
     bool folded = false;
     for (IndexId& other : operands) {
-      const IndexNode difference = nodes_[sub(at, other)];
+      const bool numbers = nodes_[at].op == IndexOp::number && nodes_[other].op == IndexOp::number;
+      const IndexNode difference = numbers ? nodes_[at] : nodes_[sub(at, other)];
       if (difference.op != IndexOp::number) continue;
-      if ((difference.number < 0) == (op == IndexOp::min)) other = at;
+      if ((difference.number < (numbers ? nodes_[other].number : 0)) == (op == IndexOp::min)) other = at;
       folded = true;
       break;
     }

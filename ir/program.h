@@ -53,6 +53,7 @@ struct Program {
   IndexId arena_bytes = 0;
 };
 
+// Readable text: slots `@0`, steps in order, then the kernels; symbols are s0, s1, ...
 std::string print(const Program& program);
 
 }  // namespace braze::ir

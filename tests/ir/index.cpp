@@ -29,6 +29,7 @@ TEST_CASE("equal index expressions have equal ids") {
   CHECK(t.floor_div(t.add(n, m), t.add(m, n)) == num(1));
   CHECK(t.min(n, t.add(n, num(4))) == n);
   CHECK(t.max(n, t.add(n, num(4))) == t.add(n, num(4)));
+  CHECK(t.min(num(std::numeric_limits<std::int64_t>::max()), num(-5)) == num(-5));
   CHECK(t.max(t.max(n, num(0)), t.max(num(0), m)) == t.max(m, t.max(n, num(0))));
   const Extent shape[] = {Extent::symbol(1), 3, Extent::symbol(0)};
   CHECK(t.product(shape) == t.mul(num(3), t.mul(n, m)));
