@@ -6,7 +6,8 @@ namespace braze {
 
 namespace {
 
-thread_local WriteLog* write_log = nullptr;
+thread_local Trace* active_trace = nullptr;
+std::atomic<std::uint64_t> storages_made{0};
 
 std::int64_t bytes_of(const engine::Value& value) {
   std::int64_t count = size_of(value.type().dtype);
@@ -16,7 +17,8 @@ std::int64_t bytes_of(const engine::Value& value) {
 
 }  // namespace
 
-Storage::Storage(engine::Value value, bool read_only) : value_(std::move(value)), read_only_(read_only) {
+Storage::Storage(engine::Value value, bool read_only)
+    : value_(std::move(value)), birth_(storages_made.fetch_add(1, std::memory_order_relaxed)), read_only_(read_only) {
   elements_ = 1;
   for (const ir::Extent& e : value_.type().shape) elements_ *= e.number();
   hold(value_);
@@ -36,12 +38,17 @@ void Storage::let_go(const engine::Value& value) {
     engine::pinned_bytes().fetch_add(bytes_of(value), std::memory_order_relaxed);
 }
 
+const engine::Value& Storage::value() const {
+  if (active_trace && active_trace->existed(*this)) [[unlikely]]
+    return active_trace->captured(*this).current;
+  return value_;
+}
+
 void Storage::set(engine::Value value) {
   invariant(value.type().dtype == dtype(), "a write of {} into a storage of {}", name(value.type().dtype), name(dtype()));
-  if (write_log) {
-    bool known = false;
-    for (const WriteLog::Write& write : write_log->writes_) known |= write.storage.get() == this;
-    if (!known) write_log->writes_.push_back({StoragePointer::share(this), value_, version_});
+  if (active_trace && active_trace->existed(*this)) [[unlikely]] {
+    active_trace->captured(*this).current = std::move(value);
+    return;
   }
   hold(value);
   std::swap(value_, value);
@@ -67,15 +74,16 @@ void Storage::recover() {
   engine::rethrow_failure(failed.node());
 }
 
-WriteLog::WriteLog() : outer_(write_log) { write_log = this; }
-WriteLog::~WriteLog() { write_log = outer_; }
+Trace::Trace() : start_(storages_made.load(std::memory_order_relaxed)), outer_(active_trace) { active_trace = this; }
+Trace::~Trace() { active_trace = outer_; }
+Trace* Trace::active() { return active_trace; }
 
-void WriteLog::undo() {
-  write_log = outer_;
-  for (const Write& write : writes_) {
-    write.storage->set(write.before);
-    write.storage->version_ = write.version_before;
-  }
+Trace::Captured& Trace::captured(const Storage& storage) {
+  for (Captured& c : captured_)
+    if (c.storage.get() == &storage) return c;
+  const engine::Value placeholder = engine::placeholder(storage.value_.type_ref());
+  captured_.push_back({StoragePointer::share(const_cast<Storage*>(&storage)), placeholder, placeholder});
+  return captured_.back();
 }
 
 }  // namespace braze

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <source_location>
 
@@ -69,45 +70,54 @@ class Storage : public Counted<Storage> {
   Storage(engine::Value value, bool read_only);
   ~Storage();
 
-  const engine::Value& value() const { return value_; }
+  // The current value; while this thread traces a function, what the trace made of it.
+  const engine::Value& value() const;
   DType dtype() const { return value_.type().dtype; }
   std::int64_t elements() const { return elements_; }
   std::int64_t version() const { return version_; }
-  // A write. `value` has as many elements and the same dtype. While a function is traced, the old value is put back afterwards.
+  // A write. `value` has as many elements and the same dtype.
   void set(engine::Value value);
   // After a write failed: the last good version, with the failure rethrown once.
   void recover();
   void require_writable() const;
 
  private:
-  friend class WriteLog;
+  friend class Trace;
   void hold(const engine::Value& value);
   void let_go(const engine::Value& value);
   engine::Value value_;
   std::int64_t elements_;
   std::int64_t version_ = 0;
+  std::uint64_t birth_;  // counts storages
   bool read_only_;
 };
 using StoragePointer = Pointer<Storage>;
 
-// Collects the storages written by this thread while it lives; undo() puts their first values back.
-class WriteLog {
+// While one lives, this thread records a function instead of running it: a storage that existed before is read through a
+// placeholder and keeps its value, whatever the function writes. Other threads see nothing of it.
+class Trace {
  public:
-  struct Write {
+  struct Captured {
     StoragePointer storage;
-    engine::Value before;
-    std::int64_t version_before;
+    engine::Value placeholder;  // stands for the storage's value at each call
+    engine::Value current;      // what the function has made of it
+    bool written() const { return !(current == placeholder); }
   };
-  WriteLog();
-  ~WriteLog();
-  WriteLog(const WriteLog&) = delete;
-  const std::vector<Write>& writes() const { return writes_; }
-  void undo();
+
+  Trace();
+  ~Trace();
+  Trace(const Trace&) = delete;
+
+  static Trace* active();
+  bool existed(const Storage& storage) const { return storage.birth_ < start_; }
+  Captured& captured(const Storage& storage);  // captures it at the first use
+  const std::deque<Captured>& all() const { return captured_; }
 
  private:
-  friend class Storage;
-  std::vector<Write> writes_;
-  WriteLog* outer_;
+  std::uint64_t start_;
+  std::deque<Captured> captured_;  // references stay valid
+  engine::Tracing tracing_;
+  Trace* outer_;
 };
 
 using Dims = InlineVector<std::int64_t, 5>;

@@ -31,6 +31,8 @@ Value record_to_shape(ir::Op op, const Value& in, TypeRef type, ir::Location loc
 Value scalar_argument(ir::Literal value);
 // A scalar that a composite's own code writes: visible to passes, and in the key.
 Value constant(ir::Literal value);
+// An argument of a function being traced: a leaf without memory.
+Value placeholder(TypeRef type);
 // Memory that exists: dense row-major elements of `type`, from the start of `block`.
 Value leaf(TypeRef type, runtime::Block block);
 
@@ -84,6 +86,8 @@ struct WalkOptions {
 };
 // The caller holds the engine's mutex. Throws the reason of a failed node.
 void walk(std::span<const Value> roots, const WalkOptions& options, Walk& out);
+// The same with the mutex taken here, waiting while another thread evaluates what is needed.
+void walk_now(std::span<const Value> roots, const WalkOptions& options, Walk& out);
 // The graph of a walk; parameters are its leaves and scalars in the order of `nodes`. Extents that some op demands equal share a
 // symbol; `sources[i]` numbers the entry of Walk::numbers that symbol i takes its value from. Needs no lock.
 struct WalkedGraph {

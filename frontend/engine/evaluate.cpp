@@ -138,13 +138,14 @@ runtime::Failure run(const Compiled& compiled, const Walk& walk, std::span<runti
   return compiled.executable->run(inputs, symbols, walk.scalars, results);
 }
 
+void walk_now(std::span<const Value> roots, const WalkOptions& options, Walk& out) {
+  std::unique_lock lock(engine_state().mutex);
+  while (walk(roots, options, out), out.busy) engine_state().published.wait(lock);
+}
+
 passes::Module pending_module(std::span<const Value> values) {
   Walk found;
-  WalkOptions options;
-  options.donate = false;
-  std::unique_lock lock(engine_state().mutex);
-  while (walk(values, options, found), found.busy) engine_state().published.wait(lock);
-  lock.unlock();
+  walk_now(values, {.donate = false}, found);
   passes::Module module;
   module.graph = build_graph(found).graph;
   return module;

@@ -137,6 +137,12 @@ Value constant(ir::Literal value) {
   return Value::adopt(node);
 }
 
+Value placeholder(TypeRef type) {
+  Node* node = Node::create(ir::Op::parameter, {}, 1, {});
+  node->types[0] = std::move(type);
+  return Value::adopt(node);
+}
+
 Value leaf(TypeRef type, runtime::Block block) {
   Node* node = Node::create(ir::Op::parameter, {}, 1, {});
   node->types[0] = std::move(type);

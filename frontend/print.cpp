@@ -1,0 +1,194 @@
+// A tensor's text, as PyTorch prints it with its default options: 4 digits, 80 columns, 3 items at each edge past 1000 elements.
+// https://pytorch.org/docs/stable/generated/torch.set_printoptions.html
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <ostream>
+
+#include "braze/functions.h"
+#include "frontend/promotion.h"
+#include "frontend/tensor_impl.h"
+#include "ir/scalar.h"
+
+namespace braze {
+
+namespace {
+
+constexpr std::int64_t precision = 4, threshold = 1000, edge_items = 3, line_width = 80;
+
+// All elements of one dtype, read once; index arithmetic on top of it selects what is shown.
+class Elements {
+ public:
+  explicit Elements(const Tensor& tensor)
+      : sizes_(tensor.sizes()), type_(tensor.dtype()), bytes_(static_cast<std::size_t>(tensor.nbytes())) {
+    tensor.copy_to(bytes_.data(), type_);
+  }
+  bool floating() const { return is_float(type_); }
+  double as_double(std::int64_t i) const { return std::bit_cast<double>(converted(i, DType::f64)); }
+  std::int64_t as_int(std::int64_t i) const { return static_cast<std::int64_t>(converted(i, DType::i64)); }
+  DType type() const { return type_; }
+  const Sizes& sizes() const { return sizes_; }
+
+ private:
+  std::uint64_t converted(std::int64_t i, DType to) const {
+    std::uint64_t bits = 0;
+    const std::size_t element = static_cast<std::size_t>(size_of(type_));
+    std::memcpy(&bits, bytes_.data() + static_cast<std::size_t>(i) * element, element);
+    if (type_ == to) return bits;
+    return ir::evaluate({.op = ir::Primitive::convert, .type = to, .from = type_}, bits);
+  }
+  Sizes sizes_;
+  DType type_;
+  std::vector<std::byte> bytes_;
+};
+
+std::string unsigned_nan(double value, std::string text) { return std::isnan(value) ? "nan" : text; }
+
+// One width and one notation for all elements.
+class Formatter {
+ public:
+  Formatter(const Elements& elements, std::span<const std::int64_t> shown) : elements_(elements) {
+    if (!elements.floating()) {
+      for (const std::int64_t i : shown) widen(integer_text(i).size());
+      return;
+    }
+    double smallest = std::numeric_limits<double>::infinity(), largest = 0;
+    std::vector<double> values;
+    for (const std::int64_t i : shown) {
+      const double v = elements.as_double(i);
+      if (!std::isfinite(v) || v == 0) continue;
+      values.push_back(v);
+      smallest = std::min(smallest, std::abs(v));
+      largest = std::max(largest, std::abs(v));
+      whole_ = whole_ && v == std::ceil(v);
+    }
+    if (values.empty()) return;
+    scientific_ = largest / smallest > 1000 || largest > 1e8 || (!whole_ && smallest < 1e-4);
+    for (const double v : values) widen(scientific_ ? fmt::format("{:.{}e}", v, precision).size() : whole_ ? fmt::format("{:.0f}", v).size() + 1 : fmt::format("{:.{}f}", v, precision).size());
+  }
+
+  std::int64_t width() const { return width_; }
+
+  std::string text(std::int64_t i) const {
+    std::string out;
+    if (!elements_.floating()) {
+      out = integer_text(i);
+    } else {
+      const double v = elements_.as_double(i);
+      if (scientific_)
+        out = unsigned_nan(v, fmt::format("{:.{}e}", v, precision));
+      else if (whole_)
+        out = std::isfinite(v) ? fmt::format("{:.0f}.", v) : unsigned_nan(v, fmt::format("{:.0f}", v));
+      else
+        out = unsigned_nan(v, fmt::format("{:.{}f}", v, precision));
+    }
+    return std::string(static_cast<std::size_t>(std::max<std::int64_t>(0, width_ - static_cast<std::int64_t>(out.size()))), ' ') + out;
+  }
+
+ private:
+  void widen(std::size_t width) { width_ = std::max(width_, static_cast<std::int64_t>(width)); }
+  std::string integer_text(std::int64_t i) const {
+    const std::int64_t v = elements_.as_int(i);
+    return elements_.type() == DType::boolean ? (v ? "True" : "False") : fmt::format("{}", v);
+  }
+  const Elements& elements_;
+  std::int64_t width_ = 1;
+  bool whole_ = true, scientific_ = false;
+};
+
+// Which indices of a dim are shown; -1 stands for the dots.
+std::vector<std::int64_t> shown_indices(std::int64_t size, bool summarise) {
+  std::vector<std::int64_t> out;
+  const bool dots = summarise && size > 2 * edge_items;
+  for (std::int64_t i = 0; i < size; ++i) {
+    if (dots && i == edge_items) {
+      out.push_back(-1);
+      i = size - edge_items;
+    }
+    out.push_back(i);
+  }
+  return out;
+}
+
+class Printer {
+ public:
+  explicit Printer(const Tensor& tensor) : elements_(tensor), summarise_(tensor.numel() > threshold) {
+    collect(0, 0);
+  }
+
+  std::string body(std::int64_t indent) const { return part(Formatter(elements_, shown_), 0, 0, indent); }
+
+ private:
+  std::size_t rank() const { return elements_.sizes().size(); }
+
+  // Rank is at most 64: this recursion is over dims, not over data.
+  void collect(std::size_t dim, std::int64_t row) {
+    if (dim == rank()) {
+      shown_.push_back(row);
+      return;
+    }
+    for (const std::int64_t i : shown_indices(elements_.sizes()[dim], summarise_))
+      if (i >= 0) collect(dim + 1, row * elements_.sizes()[dim] + i);
+  }
+
+  std::string part(const Formatter& formatter, std::size_t dim, std::int64_t row, std::int64_t indent) const {
+    if (dim == rank()) return formatter.text(row);
+    const std::int64_t size = elements_.sizes()[dim];
+    std::vector<std::string> items;
+    const bool vector = dim + 1 == rank();
+    for (const std::int64_t i : shown_indices(size, summarise_))
+      items.push_back(i < 0 ? (vector ? " ..." : "...") : part(formatter, dim + 1, row * size + i, indent + 1));
+    const std::string margin(static_cast<std::size_t>(indent) + 1, ' ');
+    if (!vector) return fmt::format("[{}]", fmt::join(items, "," + std::string(rank() - dim - 1, '\n') + margin));
+    const auto per_line = static_cast<std::size_t>(std::max<std::int64_t>(1, (line_width - indent) / (formatter.width() + 2)));
+    std::string out = "[";
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      if (i > 0) out += i % per_line == 0 ? ",\n" + margin : ", ";
+      out += items[i];
+    }
+    return out + "]";
+  }
+
+  Elements elements_;
+  bool summarise_;
+  std::vector<std::int64_t> shown_;
+};
+
+std::string python_tuple(const Sizes& sizes) { return sizes.size() == 1 ? fmt::format("({},)", sizes[0]) : fmt::format("({})", fmt::join(sizes, ", ")); }
+
+}  // namespace
+
+std::string Tensor::str() const {
+  if (!defined()) return "tensor(undefined)";
+  constexpr std::string_view prefix = "tensor(";
+  const DType type = dtype();
+  const bool default_type = type == get_default_dtype() || type == DType::i64 || type == DType::boolean;
+  std::vector<std::string> suffixes;
+  std::string text(prefix);
+  if (numel() == 0) {
+    text += "[]";
+    if (dim() != 1) suffixes.push_back("size=" + python_tuple(sizes()));
+    if (type != get_default_dtype()) suffixes.push_back(fmt::format("dtype=braze.{}", info(type).torch_name));
+  } else {
+    text += Printer(*this).body(static_cast<std::int64_t>(prefix.size()));
+    if (!default_type) suffixes.push_back(fmt::format("dtype=braze.{}", info(type).torch_name));
+  }
+  const std::size_t newline = text.rfind('\n');
+  std::size_t last_line = text.size() - (newline == std::string::npos ? std::size_t(-1) : newline) + 1;
+  for (const std::string& suffix : suffixes) {
+    if (last_line + suffix.size() + 2 > static_cast<std::size_t>(line_width)) {
+      text += ",\n" + std::string(prefix.size(), ' ') + suffix;
+      last_line = prefix.size() + suffix.size();
+    } else {
+      text += ", " + suffix;
+      last_line += suffix.size() + 2;
+    }
+  }
+  return text + ")";
+}
+
+std::ostream& operator<<(std::ostream& out, const Tensor& tensor) { return out << tensor.str(); }
+
+}  // namespace braze

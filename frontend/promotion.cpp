@@ -1,0 +1,71 @@
+#include "frontend/promotion.h"
+
+#include <atomic>
+
+#include "frontend/tensor_impl.h"
+
+namespace braze {
+
+namespace {
+
+std::atomic<DType> default_dtype{DType::f32};
+
+int category(DType t) { return t == DType::boolean ? 0 : is_float(t) ? 2 : 1; }
+
+// Accumulates one rank of operands.
+struct Rank {
+  std::optional<DType> type;
+  void add(DType t) { type = type ? promote_types(*type, t) : t; }
+};
+
+std::optional<DType> combine(std::optional<DType> higher, std::optional<DType> lower) {
+  if (!higher || !lower) return higher ? higher : lower;
+  return category(*higher) < category(*lower) ? lower : higher;
+}
+
+}  // namespace
+
+DType get_default_dtype() { return default_dtype.load(std::memory_order_relaxed); }
+
+void set_default_dtype(DType dtype) {
+  require<TypeError>(is_float(dtype), "only floating-point types are supported as the default type, not {}", info(dtype).torch_name);
+  default_dtype.store(dtype, std::memory_order_relaxed);
+}
+
+DType promote_types(DType a, DType b) {
+  if (a == b) return a;
+  if (category(a) != category(b)) return category(a) < category(b) ? b : a;
+  if (is_float(a)) {
+    if (is_half(a) && is_half(b)) return DType::f32;
+    return size_of(a) < size_of(b) ? b : a;
+  }
+  // u8 holds what no i8 does, and the reverse: the next wider type holds both.
+  if ((a == DType::u8 && b == DType::i8) || (a == DType::i8 && b == DType::u8)) return DType::i16;
+  return size_of(a) < size_of(b) ? b : a;
+}
+
+DType scalar_dtype(Scalar scalar) {
+  switch (scalar.kind()) {
+    case Scalar::Kind::boolean: return DType::boolean;
+    case Scalar::Kind::integer: return DType::i64;
+    case Scalar::Kind::floating: break;
+  }
+  return get_default_dtype();
+}
+
+DType to_floating(DType type) { return is_float(type) ? type : get_default_dtype(); }
+
+DType result_type(std::span<const In* const> operands) {
+  Rank with_dims, without_dims, numbers;
+  for (const In* operand : operands) {
+    if (operand->is_scalar())
+      numbers.add(scalar_dtype(operand->scalar()));
+    else if (checked(operand->tensor()).type->rank() > 0)
+      with_dims.add(operand->tensor().dtype());
+    else
+      without_dims.add(operand->tensor().dtype());
+  }
+  return *combine(with_dims.type, combine(without_dims.type, numbers.type));
+}
+
+}  // namespace braze

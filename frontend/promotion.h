@@ -1,0 +1,20 @@
+// Type promotion: which dtype an operation computes in. https://pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc
+#pragma once
+
+#include <span>
+
+#include "braze/tensor.h"
+
+namespace braze {
+
+// The common dtype of operands: tensors with dims outrank tensors without, which outrank numbers; a lower rank only matters when
+// its category (bool < integer < float) is higher.
+DType result_type(std::span<const In* const> operands);
+
+// The dtype that a number has by itself: bool, int64 or the default dtype.
+DType scalar_dtype(Scalar scalar);
+
+// The default dtype in place of an integer or bool one.
+DType to_floating(DType type);
+
+}  // namespace braze
