@@ -131,8 +131,9 @@ struct HostArray {
 HostArray make_host_array(DType dtype, std::vector<std::int64_t> sizes);
 std::vector<HostArray> interpret(const Graph& graph, std::span<const HostArray> arguments, std::span<const std::int64_t> symbols);
 
-// What `|result - interpret's result|` may be for one op: a bound in units of the result's magnitude, from the op's class and
-// the number of elements combined. 0 for elementwise and index ops: they must be equal.
+// What `|result - interpret's result|` may be for one op, relative to the sum of the magnitudes of what it combined (sum: the
+// elements, dot: the products), given their number. 0 for all else: elementwise ops, moves and extremes must be equal, but for
+// NaN payloads and the sign of a zero among extremes. (A half also rounds by half its least subnormal.)
 double error_bound(Op op, DType type, std::int64_t combined);
 
 }  // namespace braze::ir

@@ -44,11 +44,19 @@ struct Note {
 struct Lowered {
   std::uint32_t group;
   ir::Kernel loops;
-  std::vector<ir::Value> buffers;       // a graph value each, in the order of loops.buffers
+  std::vector<ir::Value> buffers;       // a graph value (or Temporary) each, in the order of loops.buffers
   std::vector<ir::IndexId> sizes;       // in the order of loops.sizes
   std::vector<std::uint32_t> scalars;   // parameter numbers
   ir::IndexId extent = 0, work = 0;     // see ir::KernelStep
 };
+
+// Memory that a schedule needs between two kernels of one group, such as a reduction's partial results. In Lowered::buffers
+// it is the value {temporary_base + its number, 0}.
+struct Temporary {
+  DType type;
+  ir::IndexId elements;
+};
+inline constexpr ir::NodeId temporary_base = ir::NodeId{1} << 31;
 
 struct Nest;  // passes/nest.h: a group after lowering and before scheduling
 
@@ -59,7 +67,8 @@ struct Module {
   std::vector<Note> notes;
   ir::IndexTable index;         // from Stage::loops on
   std::vector<std::shared_ptr<const Nest>> nests;  // after lower: one a group
-  std::vector<Lowered> kernels;                    // after schedule
+  std::vector<Lowered> kernels;                    // after schedule; one or a few a nest, in the nests' order
+  std::vector<Temporary> temporaries;              // after schedule
   ir::Program program;          // at Stage::steps
 };
 
@@ -74,10 +83,10 @@ struct Pass {
 std::span<const Pass> pipeline();
 
 // Graph to graph. Each needs and leaves Stage::graph, keeps every result's type and bits, and never adds nodes but cheaper ones.
-Module canonicalize(Module module, const Options& options);  // add %c, %x -> add %x, %c: one spelling a rule
-Module simplify(Module module, const Options& options);      // the rules of passes/simplify.cpp, to a fixed point
+Module canonicalize(Module module, const Options& options);     // add %c, %x -> add %x, %c: one spelling a rule
+Module simplify(Module module, const Options& options);         // the rules of passes/simplify.cpp, to a fixed point
 Module structure_views(Module module, const Options& options);  // view %s {offset = 0, strides = [1, n]} -> permute (reshape %s)
-Module dead_code(Module module, const Options& options);     // rebuilds the graph from its results
+Module dead_code(Module module, const Options& options);        // rebuilds the graph from its results
 // Stage::graph -> Stage::fused: every node but parameters, constants and scalars' casts belongs to exactly one group, or is recomputed
 // in each group that reads it.
 Module fuse(Module module, const Options& options);
@@ -88,8 +97,8 @@ Module schedule(Module module, const Options& options);
 // Stage::loops -> Stage::steps: order, slots, in-place stores, one arena.
 Module plan(Module module, const Options& options);
 
-// What a run of the pipeline reports. BRAZE_SKIP=name,... skips graph-stage passes; BRAZE_VERIFY=1 (always on in debug builds)
-// verifies after each pass.
+// What a run of the pipeline reports. BRAZE_SKIP=name,... skips graph-stage passes and rules of simplify; BRAZE_VERIFY=1 (always
+// on in debug builds) verifies after each pass; BRAZE_TIME=1 prints what each took to stderr.
 struct Trace {
   std::function<void(std::string_view pass, const Module&, double milliseconds)> after;
 };
@@ -97,6 +106,9 @@ struct Trace {
 Module run_pipeline(Module module, const Options& options, Stage until = Stage::steps, const Trace& trace = {});
 // Named passes in the order given, for `braze opt`. Throws ValueError naming an unknown pass and those there are.
 Module run_passes(Module module, const Options& options, std::span<const std::string> names, const Trace& trace = {});
+
+// The laws of the module's stage: the graph's; groups hold what they read or find it in memory; the kernels'. Throws InternalError.
+void verify(const Module& module);
 
 // The stage's text: graph, groups as blocks, kernels, or the program. Stages graph and fused parse back.
 std::string print(const Module& module);
