@@ -264,17 +264,29 @@ void IndexTable::evaluate(std::span<const std::int64_t> symbols, std::span<std::
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const IndexNode& node = nodes_[i];
     switch (node.op) {
-      case IndexOp::number: out[i] = node.number; break;
+      case IndexOp::number:
+        out[i] = node.number;
+        break;
       case IndexOp::symbol:
         invariant(static_cast<std::uint64_t>(node.number) < symbols.size(), "symbol {} has no value", node.number);
         out[i] = symbols[static_cast<std::size_t>(node.number)];
         break;
-      case IndexOp::add: out[i] = checked_add(out[node.a], out[node.b]); break;
-      case IndexOp::mul: out[i] = checked_mul(out[node.a], out[node.b]); break;
+      case IndexOp::add:
+        out[i] = checked_add(out[node.a], out[node.b]);
+        break;
+      case IndexOp::mul:
+        out[i] = checked_mul(out[node.a], out[node.b]);
+        break;
       case IndexOp::floor_div:
-      case IndexOp::ceil_div: out[i] = ir::divide(node.op, out[node.a], out[node.b]); break;
-      case IndexOp::min: out[i] = std::min(out[node.a], out[node.b]); break;
-      case IndexOp::max: out[i] = std::max(out[node.a], out[node.b]); break;
+      case IndexOp::ceil_div:
+        out[i] = ir::divide(node.op, out[node.a], out[node.b]);
+        break;
+      case IndexOp::min:
+        out[i] = std::min(out[node.a], out[node.b]);
+        break;
+      case IndexOp::max:
+        out[i] = std::max(out[node.a], out[node.b]);
+        break;
     }
   }
 }
@@ -287,19 +299,25 @@ enum class Precedence { sum, product, atom };
 std::string text_of(const IndexTable& table, IndexId id, std::span<const std::string> names, Precedence at_least) {
   const IndexNode& node = table[id];
   const auto call = [&](std::string_view name) {
-    return fmt::format("{}({}, {})", name, text_of(table, node.a, names, Precedence::sum), text_of(table, node.b, names, Precedence::sum));
+    return fmt::format("{}({}, {})", name, text_of(table, node.a, names, Precedence::sum),
+                       text_of(table, node.b, names, Precedence::sum));
   };
   const auto parenthesised = [&](std::string text, Precedence own) { return own < at_least ? "(" + text + ")" : text; };
   switch (node.op) {
-    case IndexOp::number: return parenthesised(fmt::format("{}", node.number), node.number < 0 ? Precedence::sum : Precedence::atom);
+    case IndexOp::number:
+      return parenthesised(fmt::format("{}", node.number), node.number < 0 ? Precedence::sum : Precedence::atom);
     case IndexOp::symbol: {
       const auto symbol = static_cast<std::size_t>(node.number);
       return symbol < names.size() ? names[symbol] : fmt::format("s{}", symbol);
     }
-    case IndexOp::floor_div: return call("floor_div");
-    case IndexOp::ceil_div: return call("ceil_div");
-    case IndexOp::min: return call("min");
-    case IndexOp::max: return call("max");
+    case IndexOp::floor_div:
+      return call("floor_div");
+    case IndexOp::ceil_div:
+      return call("ceil_div");
+    case IndexOp::min:
+      return call("min");
+    case IndexOp::max:
+      return call("max");
     case IndexOp::mul: {
       const IndexNode& right = table[node.b];
       const std::string left = text_of(table, node.a, names, Precedence::product);
@@ -307,7 +325,8 @@ std::string text_of(const IndexTable& table, IndexId id, std::span<const std::st
       if (right.number == -1) return parenthesised("-" + left, Precedence::sum);
       return parenthesised(fmt::format("{}*{}", right.number, left), right.number < 0 ? Precedence::sum : Precedence::product);
     }
-    case IndexOp::add: break;
+    case IndexOp::add:
+      break;
   }
   std::vector<IndexId> terms;
   for (; table[id].op == IndexOp::add; id = table[id].a) terms.push_back(table[id].b);

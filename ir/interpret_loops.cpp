@@ -51,13 +51,25 @@ struct Joiner {  // a decoded Combine
 // One statement, or one end of a loop. The tree is laid out flat; `jump` is where a loop that has no iteration left, or a
 // condition that is false, goes on.
 struct Op {
-  enum class Kind : std::uint8_t { compute, load, store, open_loop, close_loop, open_threads, close_threads, fold, tree_fold, branch, shuffle };
+  enum class Kind : std::uint8_t {
+    compute,
+    load,
+    store,
+    open_loop,
+    close_loop,
+    open_threads,
+    close_threads,
+    fold,
+    tree_fold,
+    branch,
+    shuffle
+  };
   Kind kind;
   bool has_predicate = false;
   LoopKind loop = LoopKind::serial;
   std::uint32_t lanes = 1;  // of the result, of what a store writes, or that a carry moves
   Operand result;
-  Operand in[3];            // operands; a store's value; predicate in [2]; a loop's variable is `result`
+  Operand in[3];  // operands; a store's value; predicate in [2]; a loop's variable is `result`
   Evaluator evaluate = nullptr;
   const Instruction* instruction = nullptr;
   std::uint32_t detail = 0;  // into addresses, loops or folds
@@ -258,7 +270,8 @@ void Decoder::loop(const For& loop, const Statement& statement, std::uint32_t ar
 
 class Execution {
  public:
-  Execution(const LoopInterpreter::Code& code, const KernelArgs& args, std::int64_t begin, std::int64_t end, const InterpretOptions& options);
+  Execution(const LoopInterpreter::Code& code, const KernelArgs& args, std::int64_t begin, std::int64_t end,
+            const InterpretOptions& options);
   std::int32_t run();
 
  private:
@@ -301,7 +314,13 @@ class Execution {
 
 Execution::Execution(const LoopInterpreter::Code& code, const KernelArgs& args, std::int64_t begin, std::int64_t end,
                      const InterpretOptions& options)
-    : code_(code), args_(args), begin_(begin), end_(end), options_(options), registers_(code.registers), frames_(code.loops.size()) {
+    : code_(code),
+      args_(args),
+      begin_(begin),
+      end_(end),
+      options_(options),
+      registers_(code.registers),
+      frames_(code.loops.size()) {
   for (std::size_t i = 0; i < code.kernel.sizes.size(); ++i)
     registers_[code.values[code.kernel.sizes[i]].at] = static_cast<std::uint64_t>(args.sizes[i]);
   for (std::size_t i = 0; i < code.kernel.scalars.size(); ++i) {
@@ -315,7 +334,8 @@ Execution::Execution(const LoopInterpreter::Code& code, const KernelArgs& args, 
                                    : static_cast<std::int64_t>(registers_[code.values[array.count.value].at]);
     scratch_counts_.push_back(count);
     // Not zero: what a kernel reads before it writes shows.
-    scratch_.emplace_back(static_cast<std::size_t>(count * array.lanes), 0x5a5a5a5a5a5a5a5au & (~std::uint64_t{0} >> (64 - 8 * size_of(array.type))));
+    scratch_.emplace_back(static_cast<std::size_t>(count * array.lanes),
+                          0x5a5a5a5a5a5a5a5au & (~std::uint64_t{0} >> (64 - 8 * size_of(array.type))));
   }
 }
 
@@ -323,24 +343,42 @@ std::int32_t Execution::run() {
   for (std::size_t at = 0; at < code_.ops.size();) {
     const Op& op = code_.ops[at];
     switch (op.kind) {
-      case Op::Kind::compute: compute(op); break;
-      case Op::Kind::load: load(op); break;
-      case Op::Kind::store: store(op); break;
-      case Op::Kind::open_loop: at = open_loop(at); continue;
-      case Op::Kind::close_loop: at = close_loop(at); continue;
-      case Op::Kind::open_threads: open_threads(op); break;
+      case Op::Kind::compute:
+        compute(op);
+        break;
+      case Op::Kind::load:
+        load(op);
+        break;
+      case Op::Kind::store:
+        store(op);
+        break;
+      case Op::Kind::open_loop:
+        at = open_loop(at);
+        continue;
+      case Op::Kind::close_loop:
+        at = close_loop(at);
+        continue;
+      case Op::Kind::open_threads:
+        open_threads(op);
+        break;
       case Op::Kind::close_threads:
         if (op.has_predicate) active_ = 1;
         break;
-      case Op::Kind::fold: fold(op); break;
-      case Op::Kind::tree_fold: tree_fold(op); break;
+      case Op::Kind::fold:
+        fold(op);
+        break;
+      case Op::Kind::tree_fold:
+        tree_fold(op);
+        break;
       case Op::Kind::branch:
         if (!(*lanes(op.in[0]) & 1)) {
           at = op.jump;
           continue;
         }
         break;
-      case Op::Kind::shuffle: shuffle(op); break;
+      case Op::Kind::shuffle:
+        shuffle(op);
+        break;
     }
     ++at;
   }
@@ -534,7 +572,8 @@ void Execution::tree_fold(const Op& op) {
   const std::uint32_t active = std::min(op.lanes, active_);
   for (std::uint32_t lane = 0; lane < active; ++lane) {
     for (std::int64_t i = 0; i < count; ++i)
-      for (std::size_t k = 0; k < joiner.width; ++k) tuple(i)[k] = scratch_[fold.arrays[k] - scratch_base][static_cast<std::size_t>(i) * op.lanes + lane];
+      for (std::size_t k = 0; k < joiner.width; ++k)
+        tuple(i)[k] = scratch_[fold.arrays[k] - scratch_base][static_cast<std::size_t>(i) * op.lanes + lane];
     for (std::int64_t left = count; left > 1; left -= left / 2) {
       for (std::int64_t i = 0; i < left / 2; ++i) {
         join(joiner, tuple(2 * i), tuple(2 * i + 1));
@@ -574,11 +613,13 @@ LoopInterpreter::~LoopInterpreter() = default;
 LoopInterpreter::LoopInterpreter(LoopInterpreter&&) noexcept = default;
 LoopInterpreter& LoopInterpreter::operator=(LoopInterpreter&&) noexcept = default;
 
-std::int32_t LoopInterpreter::run(const KernelArgs& args, std::int64_t begin, std::int64_t end, const InterpretOptions& options) const {
+std::int32_t LoopInterpreter::run(const KernelArgs& args, std::int64_t begin, std::int64_t end,
+                                  const InterpretOptions& options) const {
   return Execution(*code_, args, begin, end, options).run();
 }
 
-std::int32_t interpret(const Kernel& kernel, const KernelArgs& args, std::int64_t begin, std::int64_t end, const InterpretOptions& options) {
+std::int32_t interpret(const Kernel& kernel, const KernelArgs& args, std::int64_t begin, std::int64_t end,
+                       const InterpretOptions& options) {
   return LoopInterpreter(kernel).run(args, begin, end, options);
 }
 

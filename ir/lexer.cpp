@@ -38,10 +38,14 @@ struct Format {  // of a float type
 
 Format format_of(DType type) {
   switch (type) {
-    case DType::f16: return {10, 5};
-    case DType::bf16: return {7, 8};
-    case DType::f32: return {23, 8};
-    default: return {52, 11};
+    case DType::f16:
+      return {10, 5};
+    case DType::bf16:
+      return {7, 8};
+    case DType::f32:
+      return {23, 8};
+    default:
+      return {52, 11};
   }
 }
 
@@ -69,10 +73,14 @@ std::uint64_t encode(const Format& f, double x) {
 
 std::string describe(const Token& token) {
   switch (token.kind) {
-    case Token::Kind::end: return "the end of the text";
-    case Token::Kind::value: return fmt::format("'%{}'", token.text);
-    case Token::Kind::string: return fmt::format("\"{}\"", token.text);
-    default: return fmt::format("'{}'", token.text);
+    case Token::Kind::end:
+      return "the end of the text";
+    case Token::Kind::value:
+      return fmt::format("'%{}'", token.text);
+    case Token::Kind::string:
+      return fmt::format("\"{}\"", token.text);
+    default:
+      return fmt::format("'{}'", token.text);
   }
 }
 
@@ -226,12 +234,21 @@ std::string Lexer::string(std::string_view what) {
       continue;
     }
     switch (token.text[++i]) {
-      case 'n': out += '\n'; break;
-      case 't': out += '\t'; break;
-      case 'r': out += '\r'; break;
+      case 'n':
+        out += '\n';
+        break;
+      case 't':
+        out += '\t';
+        break;
+      case 'r':
+        out += '\r';
+        break;
       case '"':
-      case '\\': out += token.text[i]; break;
-      default: error(token, fmt::format("unknown escape '\\{}' in a string; known are \\n \\t \\r \\\" \\\\", token.text[i]));
+      case '\\':
+        out += token.text[i];
+        break;
+      default:
+        error(token, fmt::format("unknown escape '\\{}' in a string; known are \\n \\t \\r \\\" \\\\", token.text[i]));
     }
   }
   return out;
@@ -264,7 +281,8 @@ double Lexer::real_value(const Token& token) const {
   const auto result = std::from_chars(digits.data(), digits.data() + digits.size(), value,
                                       hex ? std::chars_format::hex : std::chars_format::general);
   if (result.ec == std::errc::result_out_of_range) error(token, fmt::format("'{}' is out of the range of f64", token.text));
-  if (result.ec != std::errc{} || result.ptr != digits.data() + digits.size()) error(token, fmt::format("'{}' is no number", token.text));
+  if (result.ec != std::errc{} || result.ptr != digits.data() + digits.size())
+    error(token, fmt::format("'{}' is no number", token.text));
   return value;
 }
 
@@ -353,12 +371,21 @@ std::string literal_text(DType type, std::uint64_t bits) {
 std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (char c : text) switch (c) {
-      case '\n': out += "\\n"; break;
-      case '\t': out += "\\t"; break;
-      case '\r': out += "\\r"; break;
+      case '\n':
+        out += "\\n";
+        break;
+      case '\t':
+        out += "\\t";
+        break;
+      case '\r':
+        out += "\\r";
+        break;
       case '"':
-      case '\\': out += '\\'; [[fallthrough]];
-      default: out += c;
+      case '\\':
+        out += '\\';
+        [[fallthrough]];
+      default:
+        out += c;
     }
   return out + '"';
 }

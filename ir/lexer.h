@@ -44,9 +44,9 @@ class Lexer {
   // The next token, which must be of the kind; `what` is what the error says was expected.
   Token name(std::string_view what = "a name");
   Token value(std::string_view what = "a value such as %x");
-  std::string string(std::string_view what = "a string");           // escapes resolved
-  std::int64_t integer(std::string_view what = "an integer");       // a sign may precede
-  double real(std::string_view what = "a number");                  // also integers, inf and nan
+  std::string string(std::string_view what = "a string");                 // escapes resolved
+  std::int64_t integer(std::string_view what = "an integer");             // a sign may precede
+  double real(std::string_view what = "a number");                        // also integers, inf and nan
   std::uint64_t literal(DType type, std::string_view what = "a number");  // raw bits; the inverse of literal_text
   DType dtype();
 

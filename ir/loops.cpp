@@ -96,7 +96,9 @@ std::vector<std::int64_t> scratch_offsets(const Kernel& kernel, std::span<const 
   return offsets;
 }
 
-std::int64_t scratch_bytes(const Kernel& kernel, std::span<const std::int64_t> sizes) { return scratch_offsets(kernel, sizes).back(); }
+std::int64_t scratch_bytes(const Kernel& kernel, std::span<const std::int64_t> sizes) {
+  return scratch_offsets(kernel, sizes).back();
+}
 
 std::int64_t parallel_extent(const Kernel& kernel, std::span<const std::int64_t> sizes) {
   // The extent may be computed, from sizes and constants, by what stands before the loop.

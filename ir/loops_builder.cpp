@@ -55,7 +55,7 @@ struct KernelBuilder::Scope {
   Block own;                // what `block` points at, but for the outermost scope
   std::optional<For> loop;  // else an if, or the kernel itself
   ValueId condition = no_value;
-  std::int32_t lanes = 1;   // of the vector or thread loops around, this one included
+  std::int32_t lanes = 1;  // of the vector or thread loops around, this one included
   std::unordered_map<Instruction, ValueId, HashInstruction> known;
   std::unordered_map<LoadKey, ValueId, HashLoad> loads;
 };
@@ -81,7 +81,8 @@ ValueId KernelBuilder::append(const Instruction& given) {
   std::size_t depth = 0;
   for (ValueId operand : instruction.in) {
     if (operand == no_value) continue;
-    invariant(operand < depth_.size(), "operand {} of {} is no value of kernel '{}'", operand, info(instruction.op).name, kernel_.name);
+    invariant(operand < depth_.size(), "operand {} of {} is no value of kernel '{}'", operand, info(instruction.op).name,
+              kernel_.name);
     depth = std::max<std::size_t>(depth, depth_[operand]);
   }
   invariant(depth < scopes_.size(), "an operand of {} belongs to a scope that is closed", info(instruction.op).name);

@@ -35,10 +35,16 @@ class Parser {
     lexer_.expect("kernel");
     kernel_.name = lexer_.name("the kernel's name").text;
     lexer_.expect("(");
-    if (!lexer_.at(";") && !lexer_.at(")")) do buffer(); while (lexer_.accept(","));
+    if (!lexer_.at(";") && !lexer_.at(")")) do
+        buffer();
+      while (lexer_.accept(","));
     if (lexer_.accept(";")) {
-      if (!lexer_.at(";") && !lexer_.at(")")) do size(); while (lexer_.accept(","));
-      if (lexer_.accept(";")) do scalar(); while (lexer_.accept(","));
+      if (!lexer_.at(";") && !lexer_.at(")")) do
+          size();
+        while (lexer_.accept(","));
+      if (lexer_.accept(";")) do
+          scalar();
+        while (lexer_.accept(","));
     }
     lexer_.expect(")");
     lexer_.expect("{");
@@ -113,7 +119,8 @@ class Parser {
       combine.body.push_back(instruction(use));
       define(result);
     }
-    do combine.results.push_back(use()); while (lexer_.accept(","));
+    do combine.results.push_back(use());
+    while (lexer_.accept(","));
     lexer_.expect("}");
     kernel_.combines.push_back(std::move(combine));
   }
@@ -145,7 +152,8 @@ class Parser {
       return {std::move(result)};
     }
     std::vector<Token> results;
-    do results.push_back(lexer_.value("a statement")); while (lexer_.accept(","));
+    do results.push_back(lexer_.value("a statement"));
+    while (lexer_.accept(","));
     lexer_.expect("=");
     if (lexer_.accept("fold")) return {fold(results)};
     if (lexer_.accept("tree_fold")) return {tree_fold(results)};
@@ -247,7 +255,8 @@ class Parser {
 
   Fold fold(const std::vector<Token>& results) {
     Fold fold;
-    do fold.lanes.push_back(operand()); while (lexer_.accept(","));
+    do fold.lanes.push_back(operand());
+    while (lexer_.accept(","));
     fold.combine = by_combine();
     const Combine& combine = kernel_.combines[fold.combine];
     if (results.size() != combine.types.size() || fold.lanes.size() != results.size())

@@ -48,7 +48,8 @@ class Printer {
     header();
     for (std::size_t i = 0; i < kernel_.scratch.size(); ++i) {
       const ScratchArray& array = kernel_.scratch[i];
-      put(out_, "  scratch %a{}: {} {} [{}]", i, name(array.type), space_names[static_cast<std::size_t>(array.space)], text(array.count));
+      put(out_, "  scratch %a{}: {} {} [{}]", i, name(array.type), space_names[static_cast<std::size_t>(array.space)],
+          text(array.count));
       if (array.lanes != 1) put(out_, " lanes {}", array.lanes);
       put(out_, "\n");
     }
@@ -68,7 +69,8 @@ class Printer {
     put(out_, "kernel {}(", kernel_.name);
     for (std::size_t i = 0; i < kernel_.buffers.size(); ++i) {
       const BufferParameter& buffer = kernel_.buffers[i];
-      put(out_, "{}%b{}: {} {}{}", i ? ", " : "", i, name(buffer.type), buffer.writes ? "write" : "read", buffer.streaming ? " streaming" : "");
+      put(out_, "{}%b{}: {} {}{}", i ? ", " : "", i, name(buffer.type), buffer.writes ? "write" : "read",
+          buffer.streaming ? " streaming" : "");
     }
     if (!kernel_.sizes.empty() || !kernel_.scalars.empty()) put(out_, ";");
     for (std::size_t i = 0; i < kernel_.sizes.size(); ++i) {
@@ -185,7 +187,9 @@ class Printer {
 
   // A kernel that verify() refuses still prints: a value that is used before it is defined is `%?`.
   std::string text(ValueId value) const { return value < names_.size() && !names_[value].empty() ? names_[value] : "%?"; }
-  std::string text(const Size& size) const { return size.kind == Size::Kind::number ? fmt::format("{}", size.number) : text(size.value); }
+  std::string text(const Size& size) const {
+    return size.kind == Size::Kind::number ? fmt::format("{}", size.number) : text(size.value);
+  }
   std::string list(const std::vector<ValueId>& values) const {
     std::string out;
     for (ValueId value : values) out += (out.empty() ? "" : ", ") + text(value);
@@ -194,7 +198,8 @@ class Printer {
   std::string where(ValueId predicate) const { return predicate == no_value ? "" : " where " + text(predicate); }
   std::string text(const Access& access) const {
     std::string out;
-    for (const Term& term : access.terms) out += fmt::format("{}{} * {}", out.empty() ? "" : " + ", text(term.index), text(term.stride));
+    for (const Term& term : access.terms)
+      out += fmt::format("{}{} * {}", out.empty() ? "" : " + ", text(term.index), text(term.stride));
     if (out.empty() || access.offset != Size{}) out += fmt::format("{}{}", out.empty() ? "" : " + ", text(access.offset));
     const bool in_scratch = access.buffer >= scratch_base;
     return fmt::format("%{}{}[{}]", in_scratch ? 'a' : 'b', in_scratch ? access.buffer - scratch_base : access.buffer, out);

@@ -29,7 +29,8 @@ Accepts accepted_by(Primitive op) {
     case Primitive::neg:
     case Primitive::abs:
     case Primitive::lt:
-    case Primitive::le: return Accepts::numbers;
+    case Primitive::le:
+      return Accepts::numbers;
     case Primitive::div:
     case Primitive::fma:
     case Primitive::sqrt:
@@ -39,33 +40,44 @@ Accepts accepted_by(Primitive op) {
     case Primitive::trunc:
     case Primitive::round_even:
     case Primitive::ldexp:
-    case Primitive::call: return Accepts::floats;
+    case Primitive::call:
+      return Accepts::floats;
     case Primitive::quo:
     case Primitive::rem:
     case Primitive::shl:
-    case Primitive::shr: return Accepts::integers;
+    case Primitive::shr:
+      return Accepts::integers;
     case Primitive::bit_and:
     case Primitive::bit_or:
-    case Primitive::bit_xor: return Accepts::bits;
+    case Primitive::bit_xor:
+      return Accepts::bits;
     case Primitive::eq:
-    case Primitive::ne: return Accepts::comparable;
+    case Primitive::ne:
+      return Accepts::comparable;
     case Primitive::constant:
     case Primitive::select:
     case Primitive::convert:
     case Primitive::bitcast:
-    case Primitive::check: return Accepts::anything;
+    case Primitive::check:
+      return Accepts::anything;
   }
   return Accepts::anything;
 }
 
 bool accepts(Accepts what, DType type) {
   switch (what) {
-    case Accepts::anything: return true;
-    case Accepts::numbers: return !is_half(type) && type != DType::boolean;
-    case Accepts::floats: return type == DType::f32 || type == DType::f64;
-    case Accepts::integers: return is_integer(type);
-    case Accepts::bits: return is_integer(type) || type == DType::boolean;
-    case Accepts::comparable: return !is_half(type);
+    case Accepts::anything:
+      return true;
+    case Accepts::numbers:
+      return !is_half(type) && type != DType::boolean;
+    case Accepts::floats:
+      return type == DType::f32 || type == DType::f64;
+    case Accepts::integers:
+      return is_integer(type);
+    case Accepts::bits:
+      return is_integer(type) || type == DType::boolean;
+    case Accepts::comparable:
+      return !is_half(type);
   }
   return false;
 }
@@ -89,7 +101,8 @@ void check_instruction(const Instruction& instruction, const TypeOf& type_of) {
   }
   for (std::size_t i = 0; i < instruction.in.size(); ++i)
     law((instruction.in[i] != no_value) == (i < arity), "{} has {} operands", primitive.name, arity);
-  law(instruction == canonical(instruction), "{} yields another type than its own, or its operand type is not filled in", primitive.name);
+  law(instruction == canonical(instruction), "{} yields another type than its own, or its operand type is not filled in",
+      primitive.name);
   const DType operands = instruction.from;
   law(accepts(accepted_by(instruction.op), operands), "{} does not apply to {}", primitive.name, name(operands));
   for (std::size_t i = 0; i < arity; ++i) {
@@ -132,7 +145,7 @@ class Structure {
   struct Place {
     const For* loop = nullptr;  // the innermost one
     int depth = 0;
-    bool top = true;            // outside of everything
+    bool top = true;  // outside of everything
   };
 
   static bool uses_threads(const Statement& statement) {
@@ -142,7 +155,8 @@ class Structure {
 
   void signature() {
     law(is_identifier(kernel_.name), "'{}' is no name for a kernel", kernel_.name);
-    law(kernel_.sizes.size() == kernel_.size_names.size(), "{} sizes have {} names", kernel_.sizes.size(), kernel_.size_names.size());
+    law(kernel_.sizes.size() == kernel_.size_names.size(), "{} sizes have {} names", kernel_.sizes.size(),
+        kernel_.size_names.size());
     for (std::size_t i = 0; i < kernel_.sizes.size(); ++i) {
       const std::string& name = kernel_.size_names[i];
       law(is_identifier(name), "'{}' is no name for a size", name);
@@ -150,16 +164,20 @@ class Structure {
       define(kernel_.sizes[i], DType::i64);
     }
     for (const auto& [value, type] : kernel_.scalars) define(value, type);
-    for (const BufferParameter& buffer : kernel_.buffers) law(!buffer.streaming || buffer.writes, "a buffer that is only read is marked streaming");
+    for (const BufferParameter& buffer : kernel_.buffers)
+      law(!buffer.streaming || buffer.writes, "a buffer that is only read is marked streaming");
     for (const ScratchArray& array : kernel_.scratch) {
-      law(array.count.kind == Size::Kind::number || is_kernel_size(array.count.value), "the count of a scratch array is a number or a size of the kernel");
+      law(array.count.kind == Size::Kind::number || is_kernel_size(array.count.value),
+          "the count of a scratch array is a number or a size of the kernel");
       law(array.count.kind == Size::Kind::value || array.count.number >= 0, "the count of a scratch array is negative");
       law(array.space == Space::heap || array.count.kind == Size::Kind::number, "only heap scratch may have a size for its count");
       law(array.lanes >= 1, "a scratch array has {} lanes", array.lanes);
     }
   }
 
-  bool is_kernel_size(ValueId value) const { return std::find(kernel_.sizes.begin(), kernel_.sizes.end(), value) != kernel_.sizes.end(); }
+  bool is_kernel_size(ValueId value) const {
+    return std::find(kernel_.sizes.begin(), kernel_.sizes.end(), value) != kernel_.sizes.end();
+  }
 
   static void combine(const Combine& combine) {
     const std::size_t width = combine.types.size();
@@ -175,13 +193,15 @@ class Structure {
       law(instruction.op != Primitive::check, "a combine raises a fault");
       types.push_back(instruction.type);
     }
-    for (std::size_t i = 0; i < width; ++i) law(type_of(combine.results[i]) == combine.types[i], "result {} of a combine has another type than its operand", i);
+    for (std::size_t i = 0; i < width; ++i)
+      law(type_of(combine.results[i]) == combine.types[i], "result {} of a combine has another type than its operand", i);
   }
 
   void define(ValueId value, DType type) {
     law(value < defined_.size(), "there is no value {}", value);
     law(!defined_[value], "a value is defined twice");
-    law(kernel_.value_types[value] == type, "a value is declared {}, but defined as {}", name(kernel_.value_types[value]), name(type));
+    law(kernel_.value_types[value] == type, "a value is declared {}, but defined as {}", name(kernel_.value_types[value]),
+        name(type));
     defined_[value] = visible_[value] = true;
     scope_.push_back(value);
   }
@@ -192,7 +212,9 @@ class Structure {
     return kernel_.value_types[value];
   }
 
-  void use(ValueId value, DType type, const char* what) const { law(use(value) == type, "{} is {}, not {}", what, name(use(value)), name(type)); }
+  void use(ValueId value, DType type, const char* what) const {
+    law(use(value) == type, "{} is {}, not {}", what, name(use(value)), name(type));
+  }
 
   void use(const Size& size, const char* what) const {
     if (size.kind == Size::Kind::value) use(size.value, DType::i64, what);
@@ -212,7 +234,8 @@ class Structure {
     return kernel_.buffers[number];
   }
   const ScratchArray& array(std::uint32_t number) const {
-    law(number >= scratch_base && number - scratch_base < kernel_.scratch.size(), "there is no scratch array {}", number - scratch_base);
+    law(number >= scratch_base && number - scratch_base < kernel_.scratch.size(), "there is no scratch array {}",
+        number - scratch_base);
     return kernel_.scratch[number - scratch_base];
   }
   const Combine& combine(std::uint32_t number) const {
@@ -259,8 +282,13 @@ class Structure {
     law(s.step >= 1 && std::has_single_bit(static_cast<std::uint32_t>(s.step)), "the step {} is no power of two", s.step);
     const LoopKind around = place.loop ? place.loop->kind : LoopKind::serial;
     switch (s.kind) {
-      case LoopKind::unrolled: law(s.extent.kind == Size::Kind::number, "an unrolled loop has no number for its extent"); [[fallthrough]];
-      case LoopKind::serial: law(!gpu_ || in_threads(place), "a {} loop of a GPU kernel stands outside of the thread loops", loop_kind_names[static_cast<std::size_t>(s.kind)]); break;
+      case LoopKind::unrolled:
+        law(s.extent.kind == Size::Kind::number, "an unrolled loop has no number for its extent");
+        [[fallthrough]];
+      case LoopKind::serial:
+        law(!gpu_ || in_threads(place), "a {} loop of a GPU kernel stands outside of the thread loops",
+            loop_kind_names[static_cast<std::size_t>(s.kind)]);
+        break;
       case LoopKind::parallel:
         law(place.top && !gpu_, "a parallel loop stands inside of another statement, or in a GPU kernel");
         ++parallel_loops_;
@@ -270,12 +298,15 @@ class Structure {
         block_nests_ += place.top;
         break;
       case LoopKind::thread:
-        law(around == LoopKind::block || around == LoopKind::thread, "a thread loop stands outside of the block loops, or not directly in them");
-        law(s.extent.kind == Size::Kind::number && s.extent.number > 0 && s.extent.number <= 1024, "a thread loop needs an extent from 1 to 1024");
+        law(around == LoopKind::block || around == LoopKind::thread,
+            "a thread loop stands outside of the block loops, or not directly in them");
+        law(s.extent.kind == Size::Kind::number && s.extent.number > 0 && s.extent.number <= 1024,
+            "a thread loop needs an extent from 1 to 1024");
         break;
     }
     law(s.step == 1 || !gpu_, "a GPU kernel has no vector loops");
-    law(s.carries.empty() || s.kind == LoopKind::serial || s.kind == LoopKind::unrolled, "only serial and unrolled loops carry values");
+    law(s.carries.empty() || s.kind == LoopKind::serial || s.kind == LoopKind::unrolled,
+        "only serial and unrolled loops carry values");
     for (const Carry& carried : s.carries) use(carried.init);
 
     const std::size_t outer = scope_.size();
@@ -291,7 +322,8 @@ class Structure {
 
   void check(const Fold& s, Place) {
     const Combine& joins = combine(s.combine);
-    law(s.lanes.size() == joins.types.size() && s.results.size() == joins.types.size(), "a fold joins {} values by a combine of {}", s.lanes.size(), joins.types.size());
+    law(s.lanes.size() == joins.types.size() && s.results.size() == joins.types.size(), "a fold joins {} values by a combine of {}",
+        s.lanes.size(), joins.types.size());
     for (std::size_t i = 0; i < s.lanes.size(); ++i) use(s.lanes[i], joins.types[i], "what a fold joins");
     for (std::size_t i = 0; i < s.results.size(); ++i) define(s.results[i], joins.types[i]);
   }
@@ -299,7 +331,8 @@ class Structure {
   void check(const TreeFold& s, Place) {
     const Combine& joins = combine(s.combine);
     use(s.count, "a count");
-    law(s.arrays.size() == joins.types.size() && s.results.size() == joins.types.size(), "a tree_fold joins {} arrays by a combine of {}", s.arrays.size(), joins.types.size());
+    law(s.arrays.size() == joins.types.size() && s.results.size() == joins.types.size(),
+        "a tree_fold joins {} arrays by a combine of {}", s.arrays.size(), joins.types.size());
     for (std::size_t i = 0; i < s.arrays.size(); ++i) {
       law(array(s.arrays[i]).type == joins.types[i], "array {} of a tree_fold has another type than its combine", i);
       law(array(s.arrays[i]).lanes == array(s.arrays[0]).lanes, "the arrays of a tree_fold differ in lanes");
@@ -329,7 +362,8 @@ class Structure {
   void in_place() const {
     const auto same = [](const Access& a, const Access& b) {
       return a.buffer == b.buffer && a.offset == b.offset &&
-             std::equal(a.terms.begin(), a.terms.end(), b.terms.begin(), b.terms.end(), [](const Term& x, const Term& y) { return x.stride == y.stride; });
+             std::equal(a.terms.begin(), a.terms.end(), b.terms.begin(), b.terms.end(),
+                        [](const Term& x, const Term& y) { return x.stride == y.stride; });
     };
     for (const Access* load : loads_in_place_)
       law(std::any_of(stores_.begin(), stores_.end(), [&](const Access* store) { return same(*load, *store); }),
@@ -347,7 +381,8 @@ class Structure {
 // Which values are uniform. The structure is known to be right.
 class Uniformity {
  public:
-  explicit Uniformity(const Kernel& kernel) : kernel_(kernel), lanes_(value_lanes(kernel)), home_(kernel.value_types.size(), nullptr) {}
+  explicit Uniformity(const Kernel& kernel)
+      : kernel_(kernel), lanes_(value_lanes(kernel)), home_(kernel.value_types.size(), nullptr) {}
 
   void check() { block(kernel_.body, {}); }
 
@@ -368,9 +403,12 @@ class Uniformity {
 
   void use(ValueId value, Place place) const {
     if (value == no_value || lanes_[value] == 1) return;
-    law(home_[value] == place.wide && place.wide, "the lanes of a vector loop's value are used outside of it, by another statement than fold");
+    law(home_[value] == place.wide && place.wide,
+        "the lanes of a vector loop's value are used outside of it, by another statement than fold");
   }
-  void uniform(ValueId value, const char* what) const { law(value == no_value || lanes_[value] == 1, "{} differs between lanes", what); }
+  void uniform(ValueId value, const char* what) const {
+    law(value == no_value || lanes_[value] == 1, "{} differs between lanes", what);
+  }
   void uniform(const Size& size, const char* what) const { uniform(size.value, what); }
   void define(ValueId value, Place place) { home_[value] = place.wide; }
 
@@ -431,7 +469,8 @@ class Uniformity {
   }
   void check(const Fold& s, Place place) {
     law(!place.wide, "a fold stands inside of a vector or thread loop");
-    for (ValueId value : s.lanes) law(lanes_[value] > 1 && lanes_[value] == lanes_[s.lanes[0]], "a fold joins values without lanes, or of different lanes");
+    for (ValueId value : s.lanes)
+      law(lanes_[value] > 1 && lanes_[value] == lanes_[s.lanes[0]], "a fold joins values without lanes, or of different lanes");
   }
   void check(const TreeFold& s, Place place) {
     uniform(s.count, "a count");

@@ -9,10 +9,14 @@ std::string slot_text(const Program& program, const Slot& slot) {
   const auto size = [&](IndexId id) { return program.index.text(id, {}); };
   std::string text = fmt::format("{}[{}] ", name(slot.type), size(slot.elements));
   switch (slot.kind) {
-    case Slot::Kind::input: return text + fmt::format("input {}", slot.input);
-    case Slot::Kind::in_out: return text + fmt::format("in_out {}", slot.input);
-    case Slot::Kind::result: return text + "result";
-    case Slot::Kind::temporary: break;
+    case Slot::Kind::input:
+      return text + fmt::format("input {}", slot.input);
+    case Slot::Kind::in_out:
+      return text + fmt::format("in_out {}", slot.input);
+    case Slot::Kind::result:
+      return text + "result";
+    case Slot::Kind::temporary:
+      break;
   }
   return text + fmt::format("temporary at {}", size(slot.arena_offset));
 }
@@ -25,26 +29,29 @@ std::string kernel_step_text(const Program& program, const KernelStep& step) {
     arguments += fmt::format("{}{}@{}", i ? ", " : "", writes ? "write " : "", step.buffers[i]);
   }
   for (std::size_t i = 0; i < step.sizes.size(); ++i)
-    sizes += fmt::format("{}{} = {}", i ? ", " : "", i < kernel.size_names.size() ? kernel.size_names[i] : "?", program.index.text(step.sizes[i], {}));
+    sizes += fmt::format("{}{} = {}", i ? ", " : "", i < kernel.size_names.size() ? kernel.size_names[i] : "?",
+                         program.index.text(step.sizes[i], {}));
   std::string scalars;
   for (std::uint32_t scalar : step.scalars) scalars += fmt::format("{}scalar {}", scalars.empty() ? "" : ", ", scalar);
   if (!scalars.empty() || !sizes.empty()) arguments += "; " + sizes;
   if (!scalars.empty()) arguments += "; " + scalars;
-  return fmt::format("{}({}) for {}, work {}", kernel.name, arguments, program.index.text(step.extent, {}), program.index.text(step.work, {}));
+  return fmt::format("{}({}) for {}, work {}", kernel.name, arguments, program.index.text(step.extent, {}),
+                     program.index.text(step.work, {}));
 }
 
 }  // namespace
 
 std::string print(const Program& program) {
-  std::string out = fmt::format("program({} inputs, {} symbols, {} scalars) {{\n", program.inputs, program.symbols, program.scalars);
+  std::string out =
+      fmt::format("program({} inputs, {} symbols, {} scalars) {{\n", program.inputs, program.symbols, program.scalars);
   for (std::size_t i = 0; i < program.slots.size(); ++i) out += fmt::format("  @{}: {}\n", i, slot_text(program, program.slots[i]));
   out += fmt::format("  arena {} bytes\n", program.index.text(program.arena_bytes, {}));
   for (const Step& step : program.steps) {
     out += "  " + std::visit(match{
-                                [&](const KernelStep& s) { return kernel_step_text(program, s); },
-                                [&](const CopyStep& s) { return fmt::format("copy @{} to @{}", s.from, s.to); },
-                            },
-                            step.action);
+                                 [&](const KernelStep& s) { return kernel_step_text(program, s); },
+                                 [&](const CopyStep& s) { return fmt::format("copy @{} to @{}", s.from, s.to); },
+                             },
+                             step.action);
     if (!step.line.empty()) out += "  // " + step.line;
     out += "\n";
   }

@@ -36,7 +36,8 @@ std::vector<ValueId> accumulate(KernelBuilder& builder, ValueId begin, Size coun
   return builder.close_for();
 }
 
-using EmitBlock = std::vector<ValueId> (*)(KernelBuilder&, ValueId, Size, std::uint32_t, const std::vector<ValueId>&, const EmitElement&);
+using EmitBlock = std::vector<ValueId> (*)(KernelBuilder&, ValueId, Size, std::uint32_t, const std::vector<ValueId>&,
+                                           const EmitElement&);
 
 std::vector<ValueId> reduce(KernelBuilder& builder, Size extent, Size blocks, std::int64_t block_size, std::uint32_t combine,
                             const std::vector<ValueId>& identities, const EmitElement& element, EmitBlock emit_block) {

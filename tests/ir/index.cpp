@@ -52,7 +52,8 @@ TEST_CASE("normalising never changes a value") {
   const auto pick = [&](std::size_t below) { return std::uniform_int_distribution<std::size_t>(0, below - 1)(random); };
   for (int round = 0; round < 300; ++round) {
     // Positive symbols, so that each of them is a legal divisor.
-    const std::int64_t symbols[] = {1 + static_cast<std::int64_t>(pick(9)), 1 + static_cast<std::int64_t>(pick(9)), 1 + static_cast<std::int64_t>(pick(9))};
+    const std::int64_t symbols[] = {1 + static_cast<std::int64_t>(pick(9)), 1 + static_cast<std::int64_t>(pick(9)),
+                                    1 + static_cast<std::int64_t>(pick(9))};
     IndexTable t;
     std::vector<std::pair<IndexId, std::int64_t>> known;
     for (std::uint32_t s = 0; s < 3; ++s) known.emplace_back(t.of(Extent::symbol(s)), symbols[s]);
@@ -63,13 +64,27 @@ TEST_CASE("normalising never changes a value") {
       const std::int64_t floor = y > 0 ? (x - ((x % y + y) % y)) / y : 0;
       if (std::abs(x) > 1000000 || std::abs(y) > 1000000) continue;
       switch (pick(7)) {
-        case 0: known.emplace_back(t.add(a, b), x + y); break;
-        case 1: known.emplace_back(t.sub(a, b), x - y); break;
-        case 2: known.emplace_back(t.mul(a, b), x * y); break;
-        case 3: known.emplace_back(t.min(a, b), std::min(x, y)); break;
-        case 4: known.emplace_back(t.max(a, b), std::max(x, y)); break;
-        case 5: if (y > 0) known.emplace_back(t.floor_div(a, b), floor); break;
-        case 6: if (y > 0) known.emplace_back(t.ceil_div(a, b), floor + (floor * y != x)); break;
+        case 0:
+          known.emplace_back(t.add(a, b), x + y);
+          break;
+        case 1:
+          known.emplace_back(t.sub(a, b), x - y);
+          break;
+        case 2:
+          known.emplace_back(t.mul(a, b), x * y);
+          break;
+        case 3:
+          known.emplace_back(t.min(a, b), std::min(x, y));
+          break;
+        case 4:
+          known.emplace_back(t.max(a, b), std::max(x, y));
+          break;
+        case 5:
+          if (y > 0) known.emplace_back(t.floor_div(a, b), floor);
+          break;
+        case 6:
+          if (y > 0) known.emplace_back(t.ceil_div(a, b), floor + (floor * y != x));
+          break;
       }
     }
     std::vector<std::int64_t> values(t.size());

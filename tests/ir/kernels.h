@@ -5,7 +5,8 @@
 
 namespace test_kernels {
 
-inline constexpr std::string_view elementwise = R"(kernel mul_add(%b0: f32 read, %b1: f32 read, %b2: f32 write streaming; n; %s0: f32) {
+inline constexpr std::string_view elementwise =
+    R"(kernel mul_add(%b0: f32 read, %b1: f32 read, %b2: f32 write streaming; n; %s0: f32) {
   for parallel %i0 in n step 16 {
     %0 = load %b0[%i0 * 1]
     %1 = load %b1[%i0 * 1]
@@ -17,7 +18,8 @@ inline constexpr std::string_view elementwise = R"(kernel mul_add(%b0: f32 read,
 )";
 
 // rows x columns; strides and offsets of the input are sizes, and may be negative or zero.
-inline constexpr std::string_view strided = R"(kernel strided_copy(%b0: i32 read, %b1: i32 write; rows, columns, row_stride, column_stride, offset) {
+inline constexpr std::string_view strided =
+    R"(kernel strided_copy(%b0: i32 read, %b1: i32 write; rows, columns, row_stride, column_stride, offset) {
   for parallel %i0 in rows {
     for serial %i1 in columns step 8 {
       %0 = load %b0[%i0 * row_stride + %i1 * column_stride + offset]

@@ -68,11 +68,13 @@ std::string error_of(std::string_view text, void (*read)(Lexer&)) {
 TEST_CASE("errors carry file, line, column, the line and a caret") {
   CHECK(error_of("x = 1\n\ty }", [](Lexer& l) { l.name(), l.next(), l.next(), l.name(), l.expect(":"); }) ==
         "a.bz:2:4: expected ':', found '}'\n  \ty }\n  \t  ^");
-  CHECK(error_of("", [](Lexer& l) { l.value("an operand"); }) == "a.bz:1:1: expected an operand, found the end of the text\n  \n  ^");
+  CHECK(error_of("", [](Lexer& l) { l.value("an operand"); }) ==
+        "a.bz:1:1: expected an operand, found the end of the text\n  \n  ^");
   CHECK(error_of("a \"b", [](Lexer&) {}) == "a.bz:1:3: this string has no closing quote on its line\n  a \"b\n    ^");
   CHECK(error_of("\"b\\\n\"", [](Lexer&) {}) == "a.bz:1:1: this string has no closing quote on its line\n  \"b\\\n  ^");
   CHECK(error_of("a \x01", [](Lexer&) {}) == "a.bz:1:3: unexpected byte 0x01\n  a \x01\n    ^");
-  CHECK(error_of("99999999999999999999", [](Lexer& l) { l.integer(); }).find("out of range: integers have 64 bits") != std::string::npos);
+  CHECK(error_of("99999999999999999999", [](Lexer& l) { l.integer(); }).find("out of range: integers have 64 bits") !=
+        std::string::npos);
   CHECK(error_of("-129", [](Lexer& l) { l.literal(DType::i8); }).find("expected a value of i8") != std::string::npos);
   CHECK(error_of("-1", [](Lexer& l) { l.literal(DType::u8); }).find("expected a value of u8") != std::string::npos);
   CHECK(error_of("1", [](Lexer& l) { l.literal(DType::boolean); }).find("expected true or false, found '1'") != std::string::npos);

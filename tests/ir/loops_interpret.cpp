@@ -41,8 +41,9 @@ class Guarded {
   char* base_;
 };
 
-std::int32_t run(std::string_view text, std::vector<void*> buffers, std::vector<std::int64_t> sizes, std::vector<std::uint64_t> scalars = {},
-                 std::int64_t begin = 0, std::int64_t end = std::numeric_limits<std::int64_t>::max(), InterpretOptions options = {}) {
+std::int32_t run(std::string_view text, std::vector<void*> buffers, std::vector<std::int64_t> sizes,
+                 std::vector<std::uint64_t> scalars = {}, std::int64_t begin = 0,
+                 std::int64_t end = std::numeric_limits<std::int64_t>::max(), InterpretOptions options = {}) {
   const KernelArgs args{buffers.data(), sizes.data(), scalars.data()};
   return interpret(parse_kernel(text), args, begin, end, options);
 }

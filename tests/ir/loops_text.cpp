@@ -49,14 +49,16 @@ std::string error_of(const std::string& text) {
 
 // In a loop that has a buffer each way, a size and a scalar.
 std::string in_loop(const std::string& statements, const std::string& extra = "") {
-  return "kernel k(%b0: f32 read, %b1: f32 write, %b2: bool read; n; %s0: f32) {\n" + extra + "for parallel %i in n step 8 {\n" + statements + "\n}\n}\n";
+  return "kernel k(%b0: f32 read, %b1: f32 write, %b2: bool read; n; %s0: f32) {\n" + extra + "for parallel %i in n step 8 {\n" +
+         statements + "\n}\n}\n";
 }
 
 }  // namespace
 
 TEST_CASE("bad kernel text gets line, column, caret and what was expected") {
   CHECK(error_of("kernel k() {\n  for sideways %i in 4 {\n  }\n}") ==
-        "k.bz:2:7: expected 'serial', 'parallel', 'unrolled', 'block' or 'thread', found 'sideways'\n    for sideways %i in 4 {\n        ^");
+        "k.bz:2:7: expected 'serial', 'parallel', 'unrolled', 'block' or 'thread', found 'sideways'\n    for sideways %i in 4 {\n  "
+        "      ^");
   CHECK_THAT(error_of("graph g"), ContainsSubstring("k.bz:1:1: expected 'kernel', found 'graph'"));
   CHECK_THAT(error_of("kernel k(%b0: f33 read) {}"), ContainsSubstring("k.bz:1:15: expected a dtype such as f32, found 'f33'"));
   CHECK_THAT(error_of("kernel k(%b0: f32 read, %b0: f32 read) {}"), ContainsSubstring("k.bz:1:25: 'b0' is already defined"));
@@ -104,9 +106,12 @@ TEST_CASE("a kernel that breaks a law is refused at the statement that breaks it
   refused(in_loop("%v = check none %v0", "%v0 = constant.bool true\n"), "no such fault");
   refused(in_loop("") + "", "no error");
   refused("kernel k(; n) {\n}", "a CPU kernel has one outermost parallel loop, this one has 0");
-  refused("kernel k(; n) {\nfor parallel %i in n {}\nfor parallel %j in n {}\n}", "k.bz:3:1: nothing follows the outermost parallel");
-  refused("kernel k(; n) {\nfor parallel %i in n carry %a = n {\nyield %a\n} -> %b\n}", "only serial and unrolled loops carry values");
-  refused("kernel k(; n) {\nscratch %a0: f32 stack [n]\nfor parallel %i in n {}\n}", "only heap scratch may have a size for its count");
+  refused("kernel k(; n) {\nfor parallel %i in n {}\nfor parallel %j in n {}\n}",
+          "k.bz:3:1: nothing follows the outermost parallel");
+  refused("kernel k(; n) {\nfor parallel %i in n carry %a = n {\nyield %a\n} -> %b\n}",
+          "only serial and unrolled loops carry values");
+  refused("kernel k(; n) {\nscratch %a0: f32 stack [n]\nfor parallel %i in n {}\n}",
+          "only heap scratch may have a size for its count");
   refused("kernel k(; n) {\nscratch %a0: f32 stack [1025]\nfor parallel %i in n {}\n}", "the stack arrays take 4100 bytes");
   refused("kernel k(; n) {\nscratch %a0: f32 heap [n] lanes 4\nfor parallel %i in n step 8 {\n%v = load %a0[0]\n}\n}",
           "a scratch array with 4 lanes is used where there are 8");
@@ -114,13 +119,16 @@ TEST_CASE("a kernel that breaks a law is refused at the statement that breaks it
   refused("kernel k(; n) {\nfor block %i in n {\nfor serial %j in n {}\n}\n}", "stands outside of the thread loops");
   refused("kernel k(%b0: f32 read streaming; n) {\nfor parallel %i in n {}\n}", "a buffer that is only read is marked streaming");
   // The lanes of a vector loop leave it by fold alone.
-  const std::string sum = "kernel k(%b0: f32 read, %b1: f32 write; n; %s0: f32) {\ncombine c0(%0: f32, %1: f32) {\n%2 = add.f32 %0, %1\nyield %2\n}\n"
-                          "for parallel %i in n {\nfor serial %j in n step 8 carry %a = %s0 {\n%v = load %b0[%j * 1]\n%w = add.f32 %a, %v\nyield %w\n} -> %r\n";
+  const std::string sum =
+      "kernel k(%b0: f32 read, %b1: f32 write; n; %s0: f32) {\ncombine c0(%0: f32, %1: f32) {\n%2 = add.f32 %0, %1\nyield %2\n}\n"
+      "for parallel %i in n {\nfor serial %j in n step 8 carry %a = %s0 {\n%v = load %b0[%j * 1]\n%w = add.f32 %a, %v\nyield %w\n} "
+      "-> %r\n";
   refused(sum + "%f = fold %r by c0\nstore %b1[%i * 1], %f\n}\n}", "no error");
   refused(sum + "store %b1[%i * 1], %r\n}\n}", "k.bz:12:1: the lanes of a vector loop's value are used outside of it");
   refused(sum + "%f = fold %s0 by c0\n}\n}", "a fold joins values without lanes");
   refused(sum + "for serial %k in n step 8 carry %c = %r {\nyield %c\n} -> %d\n%f = fold %d by c0\n}\n}", "no error");
-  refused("kernel k(; n; %s0: f32) {\ncombine c0(%0: f32, %1: f32) {\n%2 = add.f64 %0, %1\nyield %2\n}\nfor parallel %i in n {}\n}", "operand 0 of add is f32, not f64");
+  refused("kernel k(; n; %s0: f32) {\ncombine c0(%0: f32, %1: f32) {\n%2 = add.f64 %0, %1\nyield %2\n}\nfor parallel %i in n {}\n}",
+          "operand 0 of add is f32, not f64");
 }
 
 TEST_CASE("verify names the kernel and the statement") {
@@ -128,7 +136,8 @@ TEST_CASE("verify names the kernel and the statement") {
   std::get<For>(kernel.body[0].node).body.pop_back();
   verify(kernel);
   std::get<For>(kernel.body[0].node).body.push_back({Store{{0, {}, {}}, kernel.scalars[0].first}});
-  CHECK_THROWS_WITH(verify(kernel), ContainsSubstring("kernel 'k': a store goes to a buffer that is only read, in `store %b0[0], %s0`"));
+  CHECK_THROWS_WITH(verify(kernel),
+                    ContainsSubstring("kernel 'k': a store goes to a buffer that is only read, in `store %b0[0], %s0`"));
   std::get<For>(kernel.body[0].node).body.back() = {Store{{1, {{12345, Size::of(1)}}, {}}, kernel.scalars[0].first}};
   CHECK_THROWS_WITH(verify(kernel), ContainsSubstring("a value is used before it is defined, in `store %b1[%? * 1], %s0`"));
 }

@@ -24,7 +24,8 @@ TEST_CASE("a program prints its slots, steps and kernels") {
                    {Slot::Kind::temporary, DType::f32, n, 0, zero},
                    {Slot::Kind::in_out, DType::f32, n, 1, zero},
                    {Slot::Kind::result, DType::f32, n, 0, zero}};
-  program.steps = {{KernelStep{0, {0, 1}, {n}, {0}, n, n}, "demo.cpp:7"}, {CopyStep{1, 3}, ""}, {KernelStep{0, {1, 2}, {n}, {0}, n, n}, ""}};
+  program.steps = {
+      {KernelStep{0, {0, 1}, {n}, {0}, n, n}, "demo.cpp:7"}, {CopyStep{1, 3}, ""}, {KernelStep{0, {1, 2}, {n}, {0}, n, n}, ""}};
   program.results = {3, 2};
   program.arena_bytes = bytes;
   CHECK(print(program) == R"(program(2 inputs, 2 symbols, 1 scalars) {

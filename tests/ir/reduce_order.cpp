@@ -34,7 +34,8 @@ std::uint32_t argmax_combine(KernelBuilder& builder) {
   const ValueId before = binary(Primitive::lt, DType::boolean, DType::i64, c.later(1), c.earlier(1));
   const ValueId tie = binary(Primitive::bit_and, DType::boolean, DType::boolean, equal, before);
   const ValueId later = binary(Primitive::bit_or, DType::boolean, DType::boolean, less, tie);
-  return builder.combine(c.finish({select(DType::f32, later, c.later(0), c.earlier(0)), select(DType::i64, later, c.later(1), c.earlier(1))}));
+  return builder.combine(
+      c.finish({select(DType::f32, later, c.later(0), c.earlier(0)), select(DType::i64, later, c.later(1), c.earlier(1))}));
 }
 
 Access at(std::uint32_t buffer, ReducedIndex index, Size stride) {
@@ -84,8 +85,8 @@ TEST_CASE("one kernel reduces rows of any length in the canonical order") {
   const ValueId rows = builder.size("rows"), length = builder.size("length"), blocks = builder.size("blocks");
   const std::uint32_t sum = add_combine(builder, DType::f32);
   const ValueId row = builder.open_for(LoopKind::parallel, Size::of_value(rows));
-  const auto results = emit_inner_reduction(builder, Size::of_value(length), Size::of_value(blocks), sum, {builder.constant(DType::f32, 0)},
-                                            [&](ReducedIndex index) {
+  const auto results = emit_inner_reduction(builder, Size::of_value(length), Size::of_value(blocks), sum,
+                                            {builder.constant(DType::f32, 0)}, [&](ReducedIndex index) {
                                               Access access = at(in, index, Size::of(1));
                                               access.terms.push_back({row, Size::of_value(length)});
                                               return std::vector{builder.load(access)};
@@ -95,7 +96,8 @@ TEST_CASE("one kernel reduces rows of any length in the canonical order") {
   verify(kernel);
   for (std::size_t n : {0, 1, 63, 2047, 2048, 2049, 4096, 4097, 10001}) {
     std::vector<float> values = noise(2 * n, 1), got(2, -1);
-    run(kernel, {values.data(), got.data()}, {2, static_cast<std::int64_t>(n), std::max<std::int64_t>((static_cast<std::int64_t>(n) + 2047) / 2048, 1)});
+    run(kernel, {values.data(), got.data()},
+        {2, static_cast<std::int64_t>(n), std::max<std::int64_t>((static_cast<std::int64_t>(n) + 2047) / 2048, 1)});
     CHECK(got[0] == reduce_inner<float>({values.data(), n}, 0.0f, add));
     CHECK(got[1] == reduce_inner<float>({values.data() + n, n}, 0.0f, add));
   }
@@ -108,13 +110,17 @@ TEST_CASE("an extent known to fit one block needs no scratch") {
     KernelBuilder builder(kernel);
     const std::uint32_t in = builder.buffer({DType::f32}), out = builder.buffer({DType::i64, true});
     const std::uint32_t argmax = argmax_combine(builder);
-    const std::vector<ValueId> identities{builder.constant(DType::f32, 0xff800000), builder.index_constant(std::numeric_limits<std::int64_t>::max())};
+    const std::vector<ValueId> identities{builder.constant(DType::f32, 0xff800000),
+                                          builder.index_constant(std::numeric_limits<std::int64_t>::max())};
     const ValueId zero = builder.index_constant(0);
     builder.open_for(LoopKind::parallel, Size::of(1));
-    const auto results = emit_inner_reduction(builder, Size::of(n), Size::of((n + 2047) / 2048), argmax, identities, [&](ReducedIndex index) {
-      const ValueId position = builder.append({.op = Primitive::add, .type = DType::i64, .in = {index.begin == no_value ? zero : index.begin, index.step, no_value}});
-      return std::vector{builder.load(at(in, index, Size::of(1))), position};
-    });
+    const auto results =
+        emit_inner_reduction(builder, Size::of(n), Size::of((n + 2047) / 2048), argmax, identities, [&](ReducedIndex index) {
+          const ValueId position = builder.append({.op = Primitive::add,
+                                                   .type = DType::i64,
+                                                   .in = {index.begin == no_value ? zero : index.begin, index.step, no_value}});
+          return std::vector{builder.load(at(in, index, Size::of(1))), position};
+        });
     builder.store({out, {}, {}}, results[1]);
     builder.close_for();
     verify(kernel);
@@ -123,7 +129,8 @@ TEST_CASE("an extent known to fit one block needs no scratch") {
     std::vector<float> values = noise(static_cast<std::size_t>(n), 9);
     std::int64_t got = -1;
     run(kernel, {values.data(), &got}, {});
-    CHECK(got == (n == 0 ? std::numeric_limits<std::int64_t>::max() : std::max_element(values.begin(), values.end()) - values.begin()));
+    CHECK(got ==
+          (n == 0 ? std::numeric_limits<std::int64_t>::max() : std::max_element(values.begin(), values.end()) - values.begin()));
   }
 }
 
@@ -138,7 +145,8 @@ TEST_CASE("one kernel reduces columns of any height in the canonical order") {
       const std::uint32_t sum = add_combine(builder, DType::f32);
       const std::int64_t number = std::max<std::int64_t>((n + 31) / 32, 1);
       const ValueId column = builder.open_for(LoopKind::parallel, Size::of_value(columns), 16);
-      const auto results = emit_outer_reduction(builder, known ? Size::of(n) : Size::of_value(height), known ? Size::of(number) : Size::of_value(blocks), sum,
+      const auto results = emit_outer_reduction(builder, known ? Size::of(n) : Size::of_value(height),
+                                                known ? Size::of(number) : Size::of_value(blocks), sum,
                                                 {builder.constant(DType::f32, 0)}, [&](ReducedIndex index) {
                                                   Access access = at(in, index, Size::of_value(columns));
                                                   access.terms.push_back({column, Size::of(1)});
@@ -169,8 +177,9 @@ TEST_CASE("threads may share a reduction: blocks in one kernel, their joining in
     const std::uint32_t sum = add_combine(builder, DType::f32);
     const ValueId block = builder.open_for(LoopKind::parallel, blocks);
     const BlockRange range = emit_block_range(builder, length, block, inner_block);
-    const auto partial = emit_inner_block(builder, range.begin, range.count, sum, {builder.constant(DType::f32, 0)},
-                                          [&](ReducedIndex index) { return std::vector{builder.load(at(in, index, Size::of(1)))}; });
+    const auto partial =
+        emit_inner_block(builder, range.begin, range.count, sum, {builder.constant(DType::f32, 0)},
+                         [&](ReducedIndex index) { return std::vector{builder.load(at(in, index, Size::of(1)))}; });
     builder.store({out, {{block, Size::of(1)}}, {}}, partial[0]);
     builder.close_for();
     verify(first);
@@ -181,7 +190,8 @@ TEST_CASE("threads may share a reduction: blocks in one kernel, their joining in
     const Size blocks = Size::of_value(builder.size("blocks"));
     const std::uint32_t sum = add_combine(builder, DType::f32);
     builder.open_for(LoopKind::parallel, Size::of(1));
-    const auto total = emit_join(builder, blocks, sum, [&](ValueId block) { return std::vector{builder.load({in, {{block, Size::of(1)}}, {}})}; });
+    const auto total =
+        emit_join(builder, blocks, sum, [&](ValueId block) { return std::vector{builder.load({in, {{block, Size::of(1)}}, {}})}; });
     builder.store({out, {}, {}}, total[0]);
     builder.close_for();
     verify(second);

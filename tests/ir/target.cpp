@@ -44,8 +44,18 @@ TEST_CASE("the features are those that the operating system sees") {
   const std::set<std::string> flags = kernel_flags();
   if (flags.empty()) SKIP("no flags in /proc/cpuinfo");
   const CpuTarget target = named("avx512") ? *named("avx512") : named("avx2") ? *named("avx2") : target_named("sse2");
-  for (const auto& [feature, flag] : {std::pair{"avx2", "avx2"}, {"fma", "fma"}, {"f16c", "f16c"}, {"avx512f", "avx512f"}, {"avx512bw", "avx512bw"},
-                                      {"avx512vl", "avx512vl"}, {"avx512bf16", "avx512_bf16"}, {"avx512vbmi2", "avx512_vbmi2"}, {"bmi", "bmi1"}, {"lzcnt", "abm"}, {"popcnt", "popcnt"}, {"gfni", "gfni"}}) {
+  for (const auto& [feature, flag] : {std::pair{"avx2", "avx2"},
+                                      {"fma", "fma"},
+                                      {"f16c", "f16c"},
+                                      {"avx512f", "avx512f"},
+                                      {"avx512bw", "avx512bw"},
+                                      {"avx512vl", "avx512vl"},
+                                      {"avx512bf16", "avx512_bf16"},
+                                      {"avx512vbmi2", "avx512_vbmi2"},
+                                      {"bmi", "bmi1"},
+                                      {"lzcnt", "abm"},
+                                      {"popcnt", "popcnt"},
+                                      {"gfni", "gfni"}}) {
     CAPTURE(feature);
     CHECK(has(target, feature) == (flags.count(flag) && target.vector_bytes > 16));
   }
