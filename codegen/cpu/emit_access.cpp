@@ -36,7 +36,7 @@ llvm::Instruction* Emitter::mark(llvm::Instruction* access, bool read_only) {
 }
 
 // Strides of -1, 0 and 1 are recognised as numbers; anything else keeps its lanes apart.
-Address Emitter::address(const ir::Access& access) {
+Address Emitter::address(const ir::Access& access, unsigned p) {
   const bool in_scratch = access.buffer >= ir::scratch_base;
   const DType t = element_type(access);
   Address at;
@@ -45,11 +45,8 @@ Address Emitter::address(const ir::Access& access) {
     const Lowered& lowered = values_[term.index];
     llvm::Value* const stride = size(term.stride);
     if (lowered.is_vector()) {
-      for (unsigned p = 0; p < part_count(); ++p) {
-        llvm::Value* const scaled = builder_.CreateMul(lowered.parts[p], instructions_.splat(stride, lanes_->part_lanes));
-        if (at.offsets.size() <= p) at.offsets.push_back(scaled);
-        else at.offsets[p] = builder_.CreateAdd(at.offsets[p], scaled);
-      }
+      llvm::Value* const scaled = builder_.CreateMul(lowered.parts[p], instructions_.splat(stride, lanes_->part_lanes));
+      at.offsets = at.offsets ? builder_.CreateAdd(at.offsets, scaled) : scaled;
       continue;
     }
     index = builder_.CreateAdd(index, builder_.CreateMul(lowered.scalar, stride));
@@ -67,14 +64,13 @@ Address Emitter::address(const ir::Access& access) {
     index = builder_.CreateMul(index, count);
     at.lane_stride = at.lane_stride * lanes + 1;
     if (at.variable_stride) at.variable_stride = builder_.CreateMul(at.variable_stride, count);
-    for (llvm::Value*& offsets : at.offsets) offsets = builder_.CreateMul(offsets, instructions_.splat(count, lanes_->part_lanes));
+    if (at.offsets) at.offsets = builder_.CreateMul(at.offsets, instructions_.splat(count, lanes_->part_lanes));
   }
-  if (!at.offsets.empty() && (at.lane_stride != 0 || at.variable_stride)) {  // one form for all lanes
+  if (at.offsets && (at.lane_stride != 0 || at.variable_stride)) {  // one form for all lanes
     Lowered affine{builder_.getInt64(0), 1, {}};
     llvm::Value* stride = builder_.getInt64(static_cast<std::uint64_t>(at.lane_stride));
     if (at.variable_stride) stride = builder_.CreateAdd(stride, at.variable_stride);
-    for (unsigned p = 0; p < part_count(); ++p)
-      at.offsets[p] = builder_.CreateAdd(at.offsets[p], builder_.CreateMul(part(affine, DType::i64, p), instructions_.splat(stride, lanes_->part_lanes)));
+    at.offsets = builder_.CreateAdd(at.offsets, builder_.CreateMul(part(affine, DType::i64, p), instructions_.splat(stride, lanes_->part_lanes)));
     at.lane_stride = 0;
     at.variable_stride = nullptr;
   }
@@ -161,7 +157,7 @@ void Emitter::store_contiguous(DType t, llvm::Value* value, llvm::Value* pointer
 }
 
 llvm::Value* Emitter::lane_pointer(DType t, const Address& at, unsigned p, unsigned lane) {
-  if (!at.offsets.empty()) return element(at.base, t, builder_.CreateExtractElement(at.offsets[p], lane));
+  if (at.offsets) return element(at.base, t, builder_.CreateExtractElement(at.offsets, lane));
   const std::uint64_t k = std::uint64_t{p} * lanes_->part_lanes + lane;
   llvm::Value* index = builder_.getInt64(k * static_cast<std::uint64_t>(at.lane_stride));
   if (at.variable_stride) index = builder_.CreateAdd(index, builder_.CreateMul(at.variable_stride, builder_.getInt64(k)));
@@ -169,7 +165,7 @@ llvm::Value* Emitter::lane_pointer(DType t, const Address& at, unsigned p, unsig
 }
 
 llvm::Value* Emitter::lane_pointers(DType t, const Address& at, unsigned p) {
-  if (!at.offsets.empty()) return element(at.base, t, at.offsets[p]);
+  if (at.offsets) return element(at.base, t, at.offsets);
   llvm::Value* stride = builder_.getInt64(static_cast<std::uint64_t>(at.lane_stride));
   if (at.variable_stride) stride = builder_.CreateAdd(stride, at.variable_stride);
   const Lowered lanes{builder_.getInt64(0), 1, {}};
@@ -238,7 +234,7 @@ void Emitter::emit_load(const ir::Load& load, unsigned p) {
     else define(load.result, value);
     return;
   }
-  const Address at = address(load.access);
+  const Address at = address(load.access, p);
   const bool read_only = !in_scratch && !kernel_.buffers[load.access.buffer].writes;
   const bool uniform_predicate = load.predicate == ir::no_value || values_[load.predicate].is_uniform();
   if (at.is_uniform() && uniform_predicate) {
@@ -273,7 +269,7 @@ void Emitter::emit_store(const ir::Store& store, unsigned p) {
     builder_.CreateStore(value, to);
     return;
   }
-  const Address at = address(store.access);
+  const Address at = address(store.access, p);
   const Lowered& lowered = values_[store.value];
   const bool uniform_predicate = store.predicate == ir::no_value || values_[store.predicate].is_uniform();
   if (at.is_uniform() && lowered.is_uniform() && uniform_predicate) {

@@ -343,7 +343,7 @@ bool Emitter::emit_streaming_loop(const ir::For& loop, llvm::Value* low, llvm::V
   for (const ir::Store* store : stores) {
     const auto bytes = static_cast<std::uint64_t>(size_of(element_type(store->access)));
     const std::uint64_t unit = std::min<std::uint64_t>(64, bytes * lanes_->count);
-    llvm::Value* const place = builder_.CreatePtrToInt(address(store->access).base, builder_.getInt64Ty());
+    llvm::Value* const place = builder_.CreatePtrToInt(address(store->access, 0).base, builder_.getInt64Ty());
     llvm::Value* const past = builder_.CreateAnd(place, builder_.getInt64(unit - 1));
     llvm::Value* const is_aligned = builder_.CreateICmpEQ(past, builder_.getInt64(0));
     aligned = builder_.CreateAnd(aligned, is_aligned);

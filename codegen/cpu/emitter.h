@@ -36,14 +36,14 @@ struct Lanes {
   bool nontemporal = false;       // every store to a streaming buffer is aligned here
 };
 
-// Where the lanes of an access lie.
+// Where the lanes of an access lie, for one part.
 struct Address {
   llvm::Value* base = nullptr;             // pointer of lane 0, or what `offsets` count from
   std::int64_t lane_stride = 0;            // elements from lane to lane, where it is known and nothing else is set
   llvm::Value* variable_stride = nullptr;  // i64, added to lane_stride
-  Parts offsets;                           // <part_lanes x i64> elements each; replace both strides
-  bool is_uniform() const { return lane_stride == 0 && !variable_stride && offsets.empty(); }
-  bool is_constant(std::int64_t stride) const { return lane_stride == stride && !variable_stride && offsets.empty(); }
+  llvm::Value* offsets = nullptr;          // <part_lanes x i64> elements, the part's own; replaces both strides
+  bool is_uniform() const { return lane_stride == 0 && !variable_stride && !offsets; }
+  bool is_constant(std::int64_t stride) const { return lane_stride == stride && !variable_stride && !offsets; }
 };
 
 class Emitter {
@@ -99,7 +99,7 @@ class Emitter {
   bool fills_lanes(const ir::For& loop) const;
 
   // emit_access.cpp: loads and stores
-  Address address(const ir::Access& access);
+  Address address(const ir::Access& access, unsigned p);
   DType element_type(const ir::Access& access) const;
   llvm::Type* memory_type(DType t, unsigned lanes);
   llvm::Value* element(llvm::Value* base, DType t, llvm::Value* index);
