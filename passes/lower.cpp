@@ -1,0 +1,729 @@
+// A group becomes a nest: every value that an output needs is evaluated at a place, views move the place, and what comes from
+// outside the group is a load there. A reshape that does not fit the axes splits one and the group is lowered again; at the end
+// axes that every address allows are collapsed.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <unordered_set>
+
+#include "ir/error.h"
+#include "passes/affine.h"
+#include "passes/nest.h"
+
+namespace braze::passes {
+
+using ir::Extent;
+using ir::Graph;
+using ir::IndexId;
+using ir::IndexTable;
+using ir::Node;
+using ir::NodeId;
+using ir::Op;
+using ir::Shape;
+using ir::Value;
+
+ir::Value stored_value(const Graph& graph, Value value) {
+  while (graph.node(value).op == Op::reshape) value = graph.node(value).in[0];
+  return value;
+}
+
+namespace {
+
+// Where a value is evaluated: one affine an axis, or the place among its row-major elements.
+struct Place {
+  bool linear = false;
+  InlineVector<AffineId, 6> at;
+};
+
+// One natural axis of the domain: which axes of the nest it became (none for extent number 1), outermost first.
+using Splits = std::vector<std::vector<IndexId>>;
+
+struct Domain {
+  const Shape* shape = nullptr;  // of the elements; for a contraction, left alone
+  std::optional<NodeId> reduction, contraction;
+};
+
+Domain domain_of(const Graph& graph, const Group& group) {
+  Domain domain;
+  for (const NodeId id : group.nodes) {
+    if (graph[id].op == Op::dot) domain.contraction = id;
+    if (ir::info(graph[id].op).reduction() && !domain.reduction) domain.reduction = id;
+  }
+  if (domain.contraction) return domain;
+  if (domain.reduction) {
+    domain.shape = &graph.type(graph[*domain.reduction].in[0]).shape;
+    return domain;
+  }
+  const Value first = group.outputs.at(0);
+  const Node& node = graph.node(first);
+  const bool writes = node.op == Op::store || node.op == Op::accumulate;
+  domain.shape = writes ? &graph.type(node.in[1]).shape : &graph.type(first).shape;
+  return domain;
+}
+
+class Lowering {
+ public:
+  Lowering(const Graph& graph, const Extents& extents, const Group& group, const Splits& splits);
+  Nest run();
+  // The natural axis and part of an axis of the nest.
+  std::pair<std::size_t, std::size_t> natural(Variable axis) const { return parts_[axis]; }
+  static std::vector<IndexId> natural_extents(const Graph& graph, const Extents& extents, const Group& group);
+
+ private:
+  struct Request {
+    Value value;
+    Place place;
+    GuardId guard = 0;
+  };
+
+  void make_axes(const Splits& splits);
+  void add_outputs();
+  ExprId evaluate(Request request);
+  std::optional<ExprId> known(const Request& request) const;
+  std::optional<ExprId> attempt(const Request& request, std::vector<Request>& missing);
+  std::optional<ExprId> all(const std::vector<Request>& wanted, std::vector<Request>& missing, std::vector<ExprId>& out);
+  std::optional<Request> moved(const Request& request);
+  std::optional<ExprId> pad(const Request& request, std::vector<Request>& missing);
+  std::optional<ExprId> concat(const Request& request, std::vector<Request>& missing);
+  std::optional<ExprId> reduce(const Request& request, std::vector<Request>& missing);
+  std::optional<ExprId> contract(const Request& request, std::vector<Request>& missing);
+  std::optional<ExprId> elementwise(const Request& request, std::vector<Request>& missing);
+  ExprId leaf(const Request& request);
+
+  ExprId add(Expr expr);
+  GuardId guarded(GuardId base, std::vector<Condition> more);
+  std::uint32_t buffer(Value value);
+  AffineId linear(const Place& place, const Shape& shape);
+  Place spread(const Place& place, const Shape& shape);
+  std::optional<Place> domain_place(const Shape& shape, bool row);
+  AffineId row_major(const std::vector<std::size_t>& natural_axes);
+  Place element_place(const Shape& shape);
+
+  const Graph& graph_;
+  const Extents& extents_;
+  const Group& group_;
+  IndexTable& index_;
+  Nest nest_;
+  AffineArithmetic affine_;
+  std::unordered_set<NodeId> inside_;
+  std::vector<IndexId> natural_extents_;
+  std::vector<AffineId> coordinates_;  // of the natural axes
+  std::vector<bool> reduced_, unit_;   // the natural axes
+  std::vector<std::pair<std::size_t, std::size_t>> parts_;  // by axis of the nest
+  std::optional<NodeId> reduction_, contraction_;
+  std::map<std::vector<std::uint32_t>, ExprId> done_;
+  std::map<std::vector<std::uint64_t>, ExprId> exprs_;
+  std::map<std::uint64_t, std::uint32_t> buffers_;
+  std::map<NodeId, std::uint32_t> reductions_;
+};
+
+std::vector<IndexId> Lowering::natural_extents(const Graph& graph, const Extents& extents, const Group& group) {
+  const Domain domain = domain_of(graph, group);
+  std::vector<IndexId> result;
+  if (domain.contraction) {  // [batch..., m, n, k]
+    const Node& dot = graph[*domain.contraction];
+    for (const Extent e : dot.out[0].shape) result.push_back(extents.of(e));
+    result.push_back(extents.of(graph.type(dot.in[0]).shape.back()));
+    return result;
+  }
+  for (const Extent e : *domain.shape) result.push_back(extents.of(e));
+  return result;
+}
+
+Lowering::Lowering(const Graph& graph, const Extents& extents, const Group& group, const Splits& splits)
+    : graph_(graph), extents_(extents), group_(group), index_(extents.index()), affine_(nest_, extents.index(), !domain_of(graph, group).contraction),
+      inside_(group.nodes.begin(), group.nodes.end()), natural_extents_(natural_extents(graph, extents, group)) {
+  const Domain domain = domain_of(graph, group);
+  reduction_ = domain.reduction;
+  contraction_ = domain.contraction;
+  const std::size_t rank = natural_extents_.size();
+  reduced_.assign(rank, false);
+  if (contraction_) {
+    reduced_.back() = true;
+  } else if (reduction_) {
+    const std::uint64_t mask = graph[*reduction_].as<ir::Reduced>().mask;
+    for (std::size_t i = 0; i < rank; ++i) reduced_[i] = mask >> i & 1;
+    if (rank > 0 && !reduced_.back()) nest_.order = ReduceOrder::outer;
+  }
+  for (const IndexId extent : natural_extents_) unit_.push_back(index_.is_number(extent, 1) && !contraction_);
+  make_axes(splits);
+}
+
+void Lowering::make_axes(const Splits& splits) {
+  const IndexId one = index_.number(1);
+  for (std::size_t i = 0; i < natural_extents_.size(); ++i) {
+    AffineId coordinate = affine_.zero();
+    for (std::size_t part = 0; part < splits[i].size(); ++part) {
+      const IndexId extent = splits[i][part];
+      const auto variable = static_cast<Variable>(nest_.axes.size());
+      nest_.axes.push_back({extent, reduced_[i]});
+      parts_.emplace_back(i, part);
+      coordinate = affine_.add(affine_.scale(coordinate, part ? extent : one), affine_.variable(variable));
+    }
+    coordinates_.push_back(coordinate);
+  }
+}
+
+ExprId Lowering::add(Expr expr) {
+  std::vector<std::uint64_t> key{static_cast<std::uint64_t>(expr.kind) << 32 | static_cast<std::uint64_t>(expr.type) << 16 |
+                                     static_cast<std::uint64_t>(expr.op) << 8 | expr.result,
+                                 std::uint64_t{expr.number} << 32 | expr.affine, expr.guard, expr.bits};
+  for (const ExprId in : expr.in) key.push_back(in);
+  const auto [at, fresh] = exprs_.emplace(std::move(key), static_cast<ExprId>(nest_.exprs.size()));
+  if (fresh) nest_.exprs.push_back(std::move(expr));
+  return at->second;
+}
+
+GuardId Lowering::guarded(GuardId base, std::vector<Condition> more) {
+  std::vector<Condition> conditions = nest_.guards[base];
+  for (const Condition& condition : more)
+    if (std::find(conditions.begin(), conditions.end(), condition) == conditions.end()) conditions.push_back(condition);
+  const auto at = std::find(nest_.guards.begin(), nest_.guards.end(), conditions);
+  const auto id = static_cast<GuardId>(at - nest_.guards.begin());
+  if (at == nest_.guards.end()) nest_.guards.push_back(std::move(conditions));
+  return id;
+}
+
+std::uint32_t Lowering::buffer(Value value) {
+  const auto [at, fresh] = buffers_.emplace(std::uint64_t{value.node} << 32 | value.result, nest_.buffers.size());
+  if (fresh) nest_.buffers.push_back(value);
+  return at->second;
+}
+
+AffineId Lowering::linear(const Place& place, const Shape& shape) {
+  if (place.linear) return place.at[0];
+  AffineId sum = affine_.zero();
+  IndexId stride = index_.number(1);
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    sum = affine_.add(sum, affine_.scale(place.at[i], stride));
+    stride = index_.mul(stride, extents_.of(shape[i]));
+  }
+  return sum;
+}
+
+Place Lowering::spread(const Place& place, const Shape& shape) {
+  if (!place.linear) return place;
+  Place result;
+  result.at.assign(shape.size(), affine_.zero());
+  AffineId rest = place.at[0];
+  std::size_t outermost = 0;
+  while (outermost < shape.size() && extents_.is_one(shape[outermost])) ++outermost;
+  for (std::size_t i = shape.size(); i-- > outermost;) {
+    if (extents_.is_one(shape[i])) continue;
+    if (i == outermost) {
+      result.at[i] = rest;
+      break;
+    }
+    const auto [quotient, remainder] = affine_.divide(rest, extents_.of(shape[i]));
+    result.at[i] = remainder;
+    rest = quotient;
+  }
+  return result;
+}
+
+AffineId Lowering::row_major(const std::vector<std::size_t>& natural_axes) {
+  AffineId sum = affine_.zero();
+  for (const std::size_t axis : natural_axes) sum = affine_.add(affine_.scale(sum, natural_extents_[axis]), coordinates_[axis]);
+  return sum;
+}
+
+// A value of this shape at the domain's own point, or of the row's.
+std::optional<Place> Lowering::domain_place(const Shape& shape, bool row) {
+  std::vector<std::size_t> axes;
+  IndexId elements = index_.number(1);
+  for (std::size_t i = 0; i < natural_extents_.size(); ++i) {
+    if (unit_[i] || (row && reduced_[i])) continue;
+    axes.push_back(i);
+    elements = index_.mul(elements, natural_extents_[i]);
+  }
+  Place place;
+  std::size_t next = 0;
+  bool fits = true;
+  for (const Extent e : shape) {
+    if (fits && next < axes.size() && extents_.of(e) == natural_extents_[axes[next]]) {
+      place.at.push_back(coordinates_[axes[next++]]);
+    } else {
+      fits = fits && extents_.is_one(e);
+      place.at.push_back(affine_.zero());
+    }
+  }
+  if (fits && next == axes.size()) return place;
+  if (extents_.product(shape) != elements) return std::nullopt;
+  return Place{true, {row_major(axes)}};
+}
+
+Place Lowering::element_place(const Shape& shape) {
+  const auto place = domain_place(shape, false);
+  invariant(place.has_value(), "group {}: a value of shape {} is no element of the domain", group_.name, ir::text(shape, graph_.symbols));
+  return *place;
+}
+
+std::vector<std::uint32_t> key_of(Value value, const Place& place, GuardId guard) {
+  std::vector<std::uint32_t> key{value.node, value.result, guard, place.linear};
+  key.insert(key.end(), place.at.begin(), place.at.end());
+  return key;
+}
+
+std::optional<ExprId> Lowering::known(const Request& request) const {
+  const auto at = done_.find(key_of(request.value, request.place, request.guard));
+  if (at == done_.end()) return std::nullopt;
+  return at->second;
+}
+
+// A worklist in place of recursion: a request that misses operands waits below them.
+ExprId Lowering::evaluate(Request request) {
+  std::vector<Request> waiting{request};
+  while (!waiting.empty()) {
+    const Request top = waiting.back();
+    if (known(top)) {
+      waiting.pop_back();
+      continue;
+    }
+    std::vector<Request> missing;
+    if (const auto expr = attempt(top, missing)) {
+      done_.emplace(key_of(top.value, top.place, top.guard), *expr);
+      waiting.pop_back();
+    } else {
+      invariant(!missing.empty(), "group {}: %{} has no lowering here", group_.name, top.value.node);
+      for (auto m = missing.rbegin(); m != missing.rend(); ++m) waiting.push_back(*m);
+    }
+  }
+  return *known(request);
+}
+
+std::optional<ExprId> Lowering::all(const std::vector<Request>& wanted, std::vector<Request>& missing, std::vector<ExprId>& out) {
+  for (const Request& request : wanted) {
+    if (const auto expr = known(request))
+      out.push_back(*expr);
+    else
+      missing.push_back(request);
+  }
+  return missing.empty() ? std::optional<ExprId>(0) : std::nullopt;
+}
+
+std::optional<ExprId> Lowering::attempt(const Request& request, std::vector<Request>& missing) {
+  const Node& node = graph_.node(request.value);
+  if (node.op == Op::parameter || node.op == Op::constant || !inside_.contains(request.value.node)) return leaf(request);
+  if (node.op == Op::iota) {
+    const Place place = spread(request.place, node.out[0].shape);
+    return add({.kind = Expr::Kind::index, .type = DType::i64, .affine = place.at[0]});
+  }
+  if (node.op == Op::dot) return contract(request, missing);
+  if (node.op == Op::pad) return pad(request, missing);
+  if (node.op == Op::concat) return concat(request, missing);
+  const ir::OpInfo& info = ir::info(node.op);
+  if (info.reduction()) return reduce(request, missing);
+  if (info.elementwise()) return elementwise(request, missing);
+  const auto at = moved(request);
+  invariant(at.has_value(), "group {}: {} cannot be read inside a kernel", group_.name, info.name);
+  std::vector<ExprId> found;
+  if (!all({*at}, missing, found)) return std::nullopt;
+  return found[0];
+}
+
+ExprId Lowering::leaf(const Request& request) {
+  const Node& node = graph_.node(request.value);
+  const ir::Type& type = graph_.type(request.value);
+  if (node.op == Op::constant)
+    return add({.kind = Expr::Kind::constant, .type = type.dtype, .bits = node.as<ir::Literal>().bits});
+  if (node.op == Op::parameter && node.as<ir::Parameter>().kind == ir::Parameter::Kind::scalar)
+    return add({.kind = Expr::Kind::scalar, .type = type.dtype, .number = node.as<ir::Parameter>().number});
+  return add({.kind = Expr::Kind::load,
+              .type = type.dtype,
+              .number = buffer(stored_value(graph_, request.value)),
+              .affine = linear(request.place, type.shape),
+              .guard = request.guard});
+}
+
+// Where a view's operand is read.
+std::optional<Lowering::Request> Lowering::moved(const Request& request) {
+  const Node& node = graph_.node(request.value);
+  const Shape& shape = node.out[0].shape;
+  const Value from = node.in[0];
+  const Shape& from_shape = graph_.type(from).shape;
+  Request result{from, {}, request.guard};
+  if (node.op == Op::reshape) {
+    result.place = request.place;
+    if (!request.place.linear && !(from_shape == shape)) result.place = {true, {linear(request.place, shape)}};
+    // Axes of extent 1 come and go; the others keep their coordinates.
+    Place squeezed;
+    std::size_t next = 0;
+    const auto skip = [&] { while (next < shape.size() && extents_.is_one(shape[next])) ++next; };
+    bool same = !request.place.linear;
+    for (std::size_t i = 0; same && i < from_shape.size(); ++i) {
+      if (extents_.is_one(from_shape[i])) {
+        squeezed.at.push_back(affine_.zero());
+        continue;
+      }
+      skip();
+      same = next < shape.size() && extents_.of(shape[next]) == extents_.of(from_shape[i]);
+      if (same) squeezed.at.push_back(request.place.at[next++]);
+    }
+    skip();
+    if (same && next == shape.size()) result.place = squeezed;
+    return result;
+  }
+  const Place place = spread(request.place, shape);
+  if (node.op == Op::view) {
+    const auto& layout = node.as<ir::Layout>();
+    AffineId sum = affine_.constant(extents_.of(layout.offset));
+    for (std::size_t i = 0; i < shape.size(); ++i) sum = affine_.add(sum, affine_.scale(place.at[i], extents_.of(layout.strides[i])));
+    result.place = {true, {sum}};
+    return result;
+  }
+  result.place.at.assign(from_shape.size(), affine_.zero());
+  auto& at = result.place.at;
+  switch (node.op) {
+    case Op::permute: {
+      const auto& order = node.as<ir::Permutation>().order;
+      for (std::size_t i = 0; i < shape.size(); ++i) at[order[i]] = place.at[i];
+      return result;
+    }
+    case Op::expand:
+      for (std::size_t i = 0; i < from_shape.size(); ++i)
+        if (!extents_.is_one(from_shape[i])) at[i] = place.at[i + shape.size() - from_shape.size()];
+      return result;
+    case Op::slice: {
+      const auto& slice = node.as<ir::Slice>();
+      for (std::size_t i = 0; i < shape.size(); ++i)
+        at[i] = affine_.add(affine_.constant(extents_.of(slice.starts[i])), affine_.scale(place.at[i], extents_.of(slice.steps[i])));
+      return result;
+    }
+    case Op::flip:
+      for (std::size_t i = 0; i < shape.size(); ++i) {
+        at[i] = place.at[i];
+        if (!(node.as<ir::Axes>().mask >> i & 1)) continue;
+        const IndexId last = index_.sub(extents_.of(shape[i]), index_.number(1));
+        at[i] = affine_.add(affine_.constant(last), affine_.scale(place.at[i], index_.number(-1)));
+      }
+      return result;
+    default: return std::nullopt;
+  }
+}
+
+std::optional<ExprId> Lowering::pad(const Request& request, std::vector<Request>& missing) {
+  const Node& node = graph_.node(request.value);
+  const Shape& shape = node.out[0].shape;
+  const Shape& from_shape = graph_.type(node.in[0]).shape;
+  const auto& padding = node.as<ir::Padding>();
+  Place place = spread(request.place, shape);
+  std::vector<Condition> conditions;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (padding.low[i] == Extent(0) && padding.high[i] == Extent(0)) continue;
+    place.at[i] = affine_.add(place.at[i], affine_.constant(index_.mul(extents_.of(padding.low[i]), index_.number(-1))));
+    conditions.push_back({place.at[i], extents_.of(from_shape[i])});
+  }
+  const GuardId own = guarded(0, conditions);
+  std::vector<ExprId> found;
+  if (!all({{node.in[0], place, guarded(request.guard, conditions)}, {node.in[1], Place{}, request.guard}}, missing, found)) return std::nullopt;
+  if (own == 0) return found[0];
+  const ExprId inside = add({.kind = Expr::Kind::guard, .type = DType::boolean, .guard = own});
+  return add({.kind = Expr::Kind::op, .type = node.out[0].dtype, .op = Op::where, .in = {inside, found[0], found[1]}});
+}
+
+std::optional<ExprId> Lowering::concat(const Request& request, std::vector<Request>& missing) {
+  const Node& node = graph_.node(request.value);
+  const std::uint32_t axis = node.as<ir::Concat>().axis;
+  const Place place = spread(request.place, node.out[0].shape);
+  std::vector<Request> parts;
+  std::vector<GuardId> guards;
+  IndexId start = index_.number(0);
+  for (const Value part : node.in) {
+    const IndexId extent = extents_.of(graph_.type(part).shape[axis]);
+    Place at = place;
+    at.at[axis] = affine_.add(at.at[axis], affine_.constant(index_.mul(start, index_.number(-1))));
+    const Condition condition{at.at[axis], extent};
+    guards.push_back(guarded(0, {condition}));
+    parts.push_back({part, at, guarded(request.guard, {condition})});
+    start = index_.add(start, extent);
+  }
+  std::vector<ExprId> found;
+  if (!all(parts, missing, found)) return std::nullopt;
+  ExprId result = found.back();
+  for (std::size_t i = found.size() - 1; i-- > 0;) {
+    const ExprId inside = add({.kind = Expr::Kind::guard, .type = DType::boolean, .guard = guards[i]});
+    result = add({.kind = Expr::Kind::op, .type = node.out[0].dtype, .op = Op::where, .in = {inside, found[i], result}});
+  }
+  return result;
+}
+
+std::optional<ExprId> Lowering::elementwise(const Request& request, std::vector<Request>& missing) {
+  const Node& node = graph_.node(request.value);
+  std::vector<Request> operands;
+  for (const Value in : node.in) operands.push_back({in, request.place, request.guard});
+  std::vector<ExprId> found;
+  if (!all(operands, missing, found)) return std::nullopt;
+  Expr expr{.kind = Expr::Kind::op, .type = node.out[0].dtype, .op = node.op, .guard = request.guard};
+  for (const ExprId in : found) expr.in.push_back(in);
+  return add(std::move(expr));
+}
+
+std::optional<ExprId> Lowering::reduce(const Request& request, std::vector<Request>& missing) {
+  const Node& node = graph_.node(request.value);
+  const Shape& shape = node.out[request.value.result].shape;
+  const auto row = domain_place(shape, true);
+  const bool here = row && (row->linear == request.place.linear ? row->at == request.place.at
+                                                               : linear(*row, shape) == linear(request.place, shape));
+  invariant(here, "group {}: the result of {} is read at another row", group_.name, ir::name(node.op));
+  auto at = reductions_.find(request.value.node);
+  if (at == reductions_.end()) {
+    std::vector<ExprId> found;
+    if (!all({{node.in[0], element_place(graph_.type(node.in[0]).shape), 0}}, missing, found)) return std::nullopt;
+    std::vector<std::size_t> axes;
+    for (std::size_t i = 0; i < reduced_.size(); ++i)
+      if (reduced_[i]) axes.push_back(i);
+    at = reductions_.emplace(request.value.node, static_cast<std::uint32_t>(nest_.reductions.size())).first;
+    nest_.reductions.push_back({node.op, found[0], row_major(axes), 1, {request.value.node, 0}});
+  }
+  return add({.kind = Expr::Kind::reduced,
+              .type = graph_.type(request.value).dtype,
+              .result = static_cast<std::uint8_t>(request.value.result),
+              .number = at->second});
+}
+
+std::optional<ExprId> Lowering::contract(const Request& request, std::vector<Request>& missing) {
+  const Node& node = graph_.node(request.value);
+  const std::size_t rank = node.out[0].shape.size();
+  Place left, right, result;
+  for (std::size_t i = 0; i < rank; ++i) result.at.push_back(coordinates_[i]);
+  invariant(linear(result, node.out[0].shape) == linear(request.place, node.out[0].shape), "group {}: dot is read at another element",
+            group_.name);
+  left.at.assign(rank, affine_.zero());
+  right.at.assign(rank, affine_.zero());
+  for (std::size_t i = 0; i + 2 < rank; ++i) left.at[i] = right.at[i] = coordinates_[i];
+  left.at[rank - 2] = coordinates_[rank - 2];
+  left.at[rank - 1] = right.at[rank - 2] = coordinates_[rank];
+  right.at[rank - 1] = coordinates_[rank - 1];
+  std::vector<ExprId> found;
+  if (!all({{node.in[0], left, 0}, {node.in[1], right, 0}}, missing, found)) return std::nullopt;
+  if (nest_.contractions.empty()) nest_.contractions.push_back({found[0], found[1], {request.value.node, 0}});
+  return add({.kind = Expr::Kind::reduced, .type = node.out[0].dtype, .number = contraction_number});
+}
+
+void Lowering::add_outputs() {
+  for (const Value value : group_.outputs) {
+    const Node& node = graph_.node(value);
+    Output output;
+    if (node.op == Op::store || node.op == Op::accumulate) {
+      const auto& layout = node.as<ir::Layout>();
+      const Place place = element_place(graph_.type(node.in[1]).shape);
+      const Place at = spread(place, layout.sizes);
+      AffineId address = affine_.constant(extents_.of(layout.offset));
+      for (std::size_t i = 0; i < layout.sizes.size(); ++i)
+        address = affine_.add(address, affine_.scale(at.at[i], extents_.of(layout.strides[i])));
+      output = {evaluate({node.in[1], place}), buffer(value), address, false, node.op == Op::accumulate, stored_value(graph_, node.in[0])};
+    } else {
+      const Shape& shape = graph_.type(value).shape;
+      const bool reducing = reduction_.has_value() || contraction_.has_value();
+      auto place = reducing ? domain_place(shape, true) : std::nullopt;
+      output.row = place.has_value();
+      if (!place) place = element_place(shape);
+      output.expr = evaluate({value, *place});
+      output.buffer = buffer(value);
+      output.address = linear(*place, shape);
+    }
+    nest_.outputs.push_back(output);
+  }
+}
+
+Nest Lowering::run() {
+  nest_.name = group_.name;
+  add_outputs();
+  return std::move(nest_);
+}
+
+}  // namespace
+
+namespace {
+
+// Calls f with every affine that the nest uses, derived ones' operands included.
+template <class F>
+void each_affine(Nest& nest, const F& f) {
+  for (Expr& expr : nest.exprs)
+    if (expr.kind == Expr::Kind::load || expr.kind == Expr::Kind::index) f(expr.affine);
+  for (Derived& derived : nest.derived) f(derived.of);
+  for (auto& guard : nest.guards)
+    for (Condition& condition : guard) f(condition.index);
+  for (Reduction& reduction : nest.reductions) f(reduction.position);
+  for (Output& output : nest.outputs) f(output.address);
+}
+
+IndexId coefficient(const Affine& affine, Variable variable, IndexId zero) {
+  for (const Affine::Term& term : affine.terms)
+    if (term.variable == variable) return term.coefficient;
+  return zero;
+}
+
+// What no output needs goes: expressions (a where's unused guard, an unused reduction), affines, quotients.
+void drop_unused(Nest& nest) {
+  std::vector<bool> live(nest.exprs.size());
+  std::vector<bool> live_reduction(nest.reductions.size());
+  for (const Output& output : nest.outputs) live[output.expr] = true;
+  // Operands come first, a reduction's operand before its result.
+  for (std::size_t i = nest.exprs.size(); i-- > 0;) {
+    if (!live[i]) continue;
+    const Expr& expr = nest.exprs[i];
+    for (const ExprId in : expr.in) live[in] = true;
+    if (expr.kind != Expr::Kind::reduced) continue;
+    if (expr.number == contraction_number) {
+      live[nest.contractions[0].left] = live[nest.contractions[0].right] = true;
+    } else {
+      live_reduction[expr.number] = true;
+      live[nest.reductions[expr.number].operand] = true;
+    }
+  }
+  std::vector<ExprId> renamed(nest.exprs.size(), no_expr);
+  std::vector<std::uint32_t> renamed_reduction(nest.reductions.size());
+  std::vector<Reduction> reductions;
+  for (std::size_t i = 0; i < nest.reductions.size(); ++i) {
+    renamed_reduction[i] = static_cast<std::uint32_t>(reductions.size());
+    if (live_reduction[i]) reductions.push_back(nest.reductions[i]);
+  }
+  std::vector<Expr> exprs;
+  for (std::size_t i = 0; i < nest.exprs.size(); ++i) {
+    if (!live[i]) continue;
+    Expr expr = nest.exprs[i];
+    for (ExprId& in : expr.in) in = renamed[in];
+    if (expr.kind == Expr::Kind::reduced && expr.number != contraction_number) expr.number = renamed_reduction[expr.number];
+    renamed[i] = static_cast<ExprId>(exprs.size());
+    exprs.push_back(std::move(expr));
+  }
+  for (Reduction& reduction : reductions) reduction.operand = renamed[reduction.operand];
+  for (Contraction& dot : nest.contractions) {
+    dot.left = renamed[dot.left];
+    dot.right = renamed[dot.right];
+  }
+  for (Output& output : nest.outputs) output.expr = renamed[output.expr];
+  nest.exprs = std::move(exprs);
+  nest.reductions = std::move(reductions);
+}
+
+void drop_unused_guards(Nest& nest) {
+  std::vector<std::vector<Condition>> guards{{}};
+  for (Expr& expr : nest.exprs) {
+    const auto& wanted = nest.guards[expr.guard];
+    const auto at = std::find(guards.begin(), guards.end(), wanted);
+    expr.guard = static_cast<GuardId>(at - guards.begin());
+    if (at == guards.end()) guards.push_back(wanted);
+  }
+  nest.guards = std::move(guards);
+}
+
+// Quotients and remainders that something reads, in an order where each reads earlier ones only, and the affines in use.
+void compact_affines(Nest& nest) {
+  std::vector<bool> live(nest.derived.size());
+  const auto mark = [&](const AffineId id) {
+    for (const Affine::Term& term : nest.affines[id].terms)
+      if (term.variable >= derived_base) live[term.variable - derived_base] = true;
+  };
+  const std::vector<Derived> derived = std::move(nest.derived);
+  nest.derived.clear();
+  each_affine(nest, [&](AffineId& id) { mark(id); });
+  for (std::size_t i = derived.size(); i-- > 0;)
+    if (live[i]) mark(derived[i].of);
+  std::vector<Variable> renamed(derived.size());
+  for (std::size_t i = 0; i < derived.size(); ++i) {
+    renamed[i] = derived_base + static_cast<Variable>(nest.derived.size());
+    if (live[i]) nest.derived.push_back(derived[i]);
+  }
+  const std::vector<Affine> affines = std::move(nest.affines);
+  nest.affines.clear();
+  std::vector<AffineId> place(affines.size(), ~AffineId{0});
+  each_affine(nest, [&](AffineId& id) {
+    if (place[id] == ~AffineId{0}) {
+      place[id] = static_cast<AffineId>(nest.affines.size());
+      nest.affines.push_back(affines[id]);
+      for (Affine::Term& term : nest.affines.back().terms)
+        if (term.variable >= derived_base) term.variable = renamed[term.variable - derived_base];
+    }
+    id = place[id];
+  });
+}
+
+// Joins axis `outer` and the next one if every address steps through both as through one.
+bool collapse(Nest& nest, IndexTable& index, Variable outer) {
+  const Variable inner = outer + 1;
+  if (nest.axes[outer].reduced != nest.axes[inner].reduced) return false;
+  const IndexId zero = index.number(0), extent = nest.axes[inner].extent;
+  for (const Affine& affine : nest.affines)
+    if (coefficient(affine, outer, zero) != index.mul(coefficient(affine, inner, zero), extent)) return false;
+  nest.axes[outer].extent = index.mul(nest.axes[outer].extent, extent);
+  nest.axes.erase(nest.axes.begin() + inner);
+  for (Affine& affine : nest.affines) {
+    InlineVector<Affine::Term, 4> terms;
+    for (Affine::Term term : affine.terms) {
+      if (term.variable == outer) continue;
+      if (term.variable >= inner && term.variable < derived_base) --term.variable;
+      terms.push_back(term);
+    }
+    affine.terms = terms;
+  }
+  return true;
+}
+
+void collapse_axes(Nest& nest, IndexTable& index) {
+  if (!nest.contractions.empty()) return;
+  for (std::size_t i = nest.axes.size(); i-- > 0;)
+    if (i + 1 < nest.axes.size()) collapse(nest, index, static_cast<Variable>(i));
+}
+
+// A reduction's stage is one past those that its operand reads.
+void number_stages(Nest& nest) {
+  std::vector<std::uint32_t> stage(nest.exprs.size());
+  for (std::size_t i = 0; i < nest.exprs.size(); ++i) {
+    const Expr& expr = nest.exprs[i];
+    for (const ExprId in : expr.in) stage[i] = std::max(stage[i], stage[in]);
+    if (expr.kind != Expr::Kind::reduced || expr.number == contraction_number) continue;
+    Reduction& reduction = nest.reductions[expr.number];
+    reduction.stage = stage[reduction.operand] + 1;
+    stage[i] = reduction.stage;
+  }
+}
+
+Nest lower_group(const Graph& graph, const Extents& extents, const Group& group) {
+  IndexTable& index = extents.index();
+  const bool dot = std::any_of(group.nodes.begin(), group.nodes.end(), [&](NodeId id) { return graph[id].op == Op::dot; });
+  Splits splits;
+  for (const IndexId extent : Lowering::natural_extents(graph, extents, group)) {
+    const bool unit = index.is_number(extent, 1) && !dot;
+    splits.push_back(unit ? std::vector<IndexId>{} : std::vector<IndexId>{extent});
+  }
+  constexpr int most_splits = 64;
+  for (int attempt = 0;; ++attempt) {
+    Lowering lowering(graph, extents, group, splits);
+    try {
+      Nest nest = lowering.run();
+      drop_unused(nest);
+      drop_unused_guards(nest);
+      compact_affines(nest);
+      collapse_axes(nest, index);
+      number_stages(nest);
+      return nest;
+    } catch (const SplitRequest& request) {
+      invariant(attempt < most_splits, "group {}: its reshapes keep splitting axes", group.name);
+      const auto [axis, part] = lowering.natural(request.axis);
+      const IndexId outer = *exact_quotient(index, splits[axis][part], request.inner);
+      splits[axis][part] = outer;
+      splits[axis].insert(splits[axis].begin() + static_cast<std::ptrdiff_t>(part) + 1, request.inner);
+    }
+  }
+}
+
+}  // namespace
+
+Module lower(Module module, const Options&) {
+  const Extents extents(module.graph, module.index);
+  for (std::uint32_t i = 0; i < module.groups.size(); ++i) {
+    const Group& group = module.groups[i];
+    Nest nest = lower_group(module.graph, extents, group);
+    nest.group = i;
+    for (const NodeId id : group.nodes)
+      if (module.graph[id].location.line) nest.location = module.graph[id].location;
+    module.nests.push_back(std::make_shared<const Nest>(std::move(nest)));
+  }
+  module.stage = Stage::loops;
+  return module;
+}
+
+}  // namespace braze::passes

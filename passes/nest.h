@@ -1,0 +1,145 @@
+// A Nest is one group after lowering and before scheduling: what the kernel computes, with no word about how.
+//
+// It has a domain of axes, outermost first, each kept or reduced, and expressions that are evaluated at points of the domain.
+// Views are gone: an operand behind permute, slice, flip, expand, reshape, pad or concat is an expression evaluated elsewhere, so
+// that its loads have another address. An address is affine in the domain's axes, or in quotients and remainders of such
+// (`Derived`), where a reshape does not fit the axes.
+//
+// Laws
+//  * Expressions come operands first. Equal expressions (same value, same place, same guard) are one.
+//  * `Reduced` reads a reduction's result: it, and what depends on it and on no load at a reduced axis, is a value of the row
+//    (of a point of the kept axes). An expression that depends on a reduced axis is a value of the element.
+//  * A reduction's stage is 1 + the greatest stage among reductions that its operand depends on; stages run one after the other
+//    over the same row. All reductions of a nest remove the same axes in the same order.
+//  * Adjacent axes of one role are collapsed where every affine allows it; axes of extent number 1 are gone. Zero axes are one point.
+//  * A guard is a conjunction of `0 <= index < extent`; a guarded load or check happens only where its guard holds.
+//  * A kept axis is never fixed by an order; a reduced one has the canonical order of ir/reduce_order.h, by `order`.
+//  * What an expression holds is a value of its `type`: halves are rounded after every op.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+#include "ir/index.h"
+#include "passes/passes.h"
+
+namespace braze::passes {
+
+// Numbers Nest::axes, or, from derived_base on, Nest::derived.
+using Variable = std::uint32_t;
+inline constexpr Variable derived_base = 1u << 16;
+
+// offset + the sum of coefficient * variable; terms sorted by variable, none with coefficient number 0.
+struct Affine {
+  struct Term {
+    Variable variable;
+    ir::IndexId coefficient;
+    friend bool operator==(const Term&, const Term&) = default;
+  };
+  InlineVector<Term, 4> terms;
+  ir::IndexId offset = 0;
+  friend bool operator==(const Affine&, const Affine&) = default;
+};
+using AffineId = std::uint32_t;  // numbers Nest::affines
+
+struct NestAxis {
+  ir::IndexId extent;
+  bool reduced = false;
+  friend bool operator==(const NestAxis&, const NestAxis&) = default;
+};
+
+// of / divisor rounded down, or what remains; of >= 0.
+struct Derived {
+  AffineId of;
+  ir::IndexId divisor;
+  bool remainder;
+  friend bool operator==(const Derived&, const Derived&) = default;
+};
+
+struct Condition {  // 0 <= index < extent
+  AffineId index;
+  ir::IndexId extent;
+  friend bool operator==(const Condition&, const Condition&) = default;
+};
+using GuardId = std::uint32_t;  // numbers Nest::guards; 0 is the empty one: always
+
+using ExprId = std::uint32_t;  // numbers Nest::exprs
+inline constexpr ExprId no_expr = ~ExprId{0};
+
+struct Expr {
+  enum class Kind : std::uint8_t {
+    load,      // buffers[number] at affine
+    constant,  // bits
+    scalar,    // the graph's parameter number `number`, passed by value
+    index,     // the affine itself, i64
+    guard,     // whether `guard` holds, boolean
+    op,        // an elementwise op on `in` (cast: from in[0]'s type to `type`)
+    reduced    // result `result` of reductions[number]
+  } kind;
+  DType type;
+  ir::Op op = ir::Op::parameter;
+  std::uint8_t result = 0;
+  std::uint32_t number = 0;
+  AffineId affine = 0;
+  GuardId guard = 0;  // of a load, or of an op that may fault
+  std::uint64_t bits = 0;
+  InlineVector<ExprId, 3> in{};
+  friend bool operator==(const Expr&, const Expr&) = default;
+};
+
+// inner: the reduced axes are the operand's last. outer: kept axes follow them. By position alone, whatever the extents are.
+enum class ReduceOrder : std::uint8_t { inner, outer };
+
+struct Reduction {
+  ir::Op op;
+  ExprId operand;
+  AffineId position;  // of the element among the reduced ones, row-major: what argmax counts
+  std::uint32_t stage = 1;
+  ir::Value value;  // the graph's node
+};
+
+struct Output {
+  ExprId expr;
+  std::uint32_t buffer;
+  AffineId address;
+  bool row = false;         // stored once a row, not once an element
+  bool accumulate = false;  // added to what is there, in index order, serially: places may repeat
+  ir::Value into;           // store and accumulate: the storage's value before; else none
+};
+
+// dot: the domain is [batch..., m, n | k], one axis each, none collapsed; `left` and `right` are the factors at (batch, m, k) and
+// (batch, k, n).
+struct Contraction {
+  ExprId left, right;
+  ir::Value value;
+};
+
+struct Nest {
+  std::string name;
+  std::uint32_t group = 0;
+  ir::Location location;
+  std::vector<NestAxis> axes;
+  ReduceOrder order = ReduceOrder::inner;
+  std::vector<Affine> affines;
+  std::vector<Derived> derived;
+  std::vector<std::vector<Condition>> guards{{}};
+  std::vector<Expr> exprs;
+  std::vector<Reduction> reductions;
+  std::vector<Contraction> contractions;  // at most one; its result is reductions' Expr::reduced with number contraction_number
+  std::vector<Output> outputs;
+  std::vector<ir::Value> buffers;  // graph values; outputs' too
+};
+inline constexpr std::uint32_t contraction_number = ~std::uint32_t{0};
+
+// The value in memory that `value` is: reshapes of it share its elements in the same order.
+ir::Value stored_value(const ir::Graph& graph, ir::Value value);
+
+// Readable text, for golden files and dumps; sizes by the symbols' names.
+std::string print(const Nest& nest, const ir::Graph& graph, const ir::IndexTable& index);
+
+Module schedule_cpu(Module module, const Options& options);
+Module schedule_gpu(Module module, const Options& options);
+
+}  // namespace braze::passes

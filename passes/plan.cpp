@@ -1,0 +1,306 @@
+// Kernels become steps over slots. A value computed in memory gets a slot of its own, or that of an operand that dies there (a
+// store: of the storage it writes to) where every read in the kernel is at the place that is written. Otherwise a store is a copy of
+// the storage and a kernel that writes to the copy. Temporaries share one arena.
+//
+// A step that overwrites memory of the caller's comes after every step that can fault, and cannot fault itself; else it takes fresh
+// memory, so that a failed run changes nothing.
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "ir/error.h"
+#include "passes/affine.h"
+#include "passes/nest.h"
+#include "passes/rebuffer.h"
+
+namespace braze::passes {
+
+using ir::Graph;
+using ir::IndexId;
+using ir::IndexOp;
+using ir::Kernel;
+using ir::Node;
+using ir::Op;
+using ir::Slot;
+using ir::Value;
+
+namespace {
+
+constexpr std::uint32_t no_slot = ~std::uint32_t{0};
+
+class Planner {
+ public:
+  explicit Planner(Module& module)
+      : module_(module), graph_(module.graph), index_(module.index), extents_(module.graph, module.index) {}
+  void run();
+
+ private:
+  struct Life {
+    std::size_t first = 0, last = 0;  // steps (kernels by number)
+    bool writable = false;            // the Program may overwrite it
+    bool result = false;
+  };
+  using Key = std::uint64_t;
+  static Key key(Value v) { return std::uint64_t{v.node} << 32 | v.result; }
+
+  void number_parameters();
+  void find_lives();
+  std::uint32_t slot_of(Value value);
+  std::uint32_t fresh_slot(Value value);
+  bool may_overwrite(std::uint32_t slot, std::size_t kernel, bool faults) const;
+  bool reads_only_at(const Nest& nest, std::uint32_t buffer, AffineId address) const;
+  bool dies(Value value, std::size_t kernel) const;
+  std::optional<std::uint32_t> overwritten(const Lowered& lowered, std::size_t kernel, const Nest& nest, const Output& output);
+  void place_outputs(const Lowered& lowered, std::size_t kernel);
+  void add_kernel(std::size_t kernel);
+  void finish_slots();
+  void arrange_arena();
+
+  Module& module_;
+  const Graph& graph_;
+  ir::IndexTable& index_;
+  const Extents extents_;
+  ir::Program program_;
+  std::vector<std::uint32_t> input_of_, scalar_of_;  // by parameter number
+  std::map<Key, std::uint32_t> slots_;
+  std::map<Key, std::size_t> last_use_;  // the last kernel that reads or writes a value; results live to the end
+  std::vector<Life> lives_;              // by slot
+  std::size_t last_fault_ = 0;           // 1 + the last kernel that can fault
+  std::vector<bool> faults_;
+};
+
+void Planner::number_parameters() {
+  for (const Value v : graph_.parameters()) {
+    const auto& parameter = graph_.node(v).as<ir::Parameter>();
+    const bool scalar = parameter.kind == ir::Parameter::Kind::scalar;
+    input_of_.push_back(program_.inputs);
+    scalar_of_.push_back(program_.scalars);
+    ++(scalar ? program_.scalars : program_.inputs);
+  }
+  program_.symbols = static_cast<std::uint32_t>(graph_.symbols.size());
+}
+
+void Planner::find_lives() {
+  for (std::size_t k = 0; k < module_.kernels.size(); ++k) {
+    const Lowered& lowered = module_.kernels[k];
+    for (const Value v : lowered.buffers) last_use_[key(v)] = k;
+    for (const Output& output : module_.nests[lowered.group]->outputs)
+      if (output.into) last_use_[key(output.into)] = k;
+    faults_.push_back(can_fault(lowered.loops));
+    if (faults_.back()) last_fault_ = k + 1;
+  }
+  for (const Value v : graph_.results) last_use_[key(stored_value(graph_, v))] = module_.kernels.size();
+}
+
+std::uint32_t Planner::fresh_slot(Value value) {
+  Slot slot;
+  if (value.node >= temporary_base) {
+    const Temporary& temporary = module_.temporaries[value.node - temporary_base];
+    slot.type = temporary.type;
+    slot.elements = temporary.elements;
+  } else {
+    slot.type = graph_.type(value).dtype;
+    slot.elements = extents_.product(graph_.type(value).shape);
+  }
+  program_.slots.push_back(slot);
+  lives_.push_back({.writable = true});
+  return static_cast<std::uint32_t>(program_.slots.size() - 1);
+}
+
+// A parameter's slot is made when it is first read; a computed value's by place_outputs.
+std::uint32_t Planner::slot_of(Value value) {
+  const auto [at, fresh] = slots_.emplace(key(value), no_slot);
+  if (!fresh) return at->second;
+  at->second = fresh_slot(value);
+  if (value.node >= temporary_base) return at->second;
+  const Node& node = graph_.node(value);
+  invariant(node.op == Op::parameter, "%{} ({}) is read before it is computed", value.node, ir::name(node.op));
+  const auto& parameter = node.as<ir::Parameter>();
+  Slot& slot = program_.slots[at->second];
+  slot.kind = Slot::Kind::input;
+  slot.input = input_of_[parameter.number];
+  lives_[at->second].writable = parameter.kind == ir::Parameter::Kind::donated;
+  return at->second;
+}
+
+bool Planner::may_overwrite(std::uint32_t slot, std::size_t kernel, bool faults) const {
+  if (!lives_[slot].writable) return false;
+  const bool callers = program_.slots[slot].kind != Slot::Kind::temporary;
+  return !callers || (!faults && last_fault_ <= kernel);
+}
+
+bool Planner::reads_only_at(const Nest& nest, std::uint32_t buffer, AffineId address) const {
+  return std::all_of(nest.exprs.begin(), nest.exprs.end(), [&](const Expr& expr) {
+    return expr.kind != Expr::Kind::load || expr.number != buffer || expr.affine == address;
+  });
+}
+
+bool Planner::dies(Value value, std::size_t kernel) const { return last_use_.at(key(value)) <= kernel; }
+
+// The slot of a dying operand that the output may take the place of.
+std::optional<std::uint32_t> Planner::overwritten(const Lowered& lowered, std::size_t kernel, const Nest& nest, const Output& output) {
+  // Kernels that share a nest read and write it in different steps.
+  const bool alone = (kernel == 0 || module_.kernels[kernel - 1].group != lowered.group) &&
+                     (kernel + 1 == module_.kernels.size() || module_.kernels[kernel + 1].group != lowered.group);
+  if (!alone || !nest.contractions.empty()) return std::nullopt;
+  const Value value = nest.buffers[output.buffer];
+  const IndexId elements = extents_.product(graph_.type(value).shape);
+  for (std::uint32_t b = 0; b < nest.buffers.size(); ++b) {
+    const Value operand = nest.buffers[b];
+    if (b == output.buffer || !dies(operand, kernel)) continue;
+    const auto at = slots_.find(key(operand));
+    if (at == slots_.end()) {
+      if (graph_.node(operand).op != Op::parameter) continue;
+    }
+    if (graph_.type(operand).dtype != graph_.type(value).dtype || extents_.product(graph_.type(operand).shape) != elements) continue;
+    if (!reads_only_at(nest, b, output.address)) continue;
+    const std::uint32_t slot = slot_of(operand);
+    if (!may_overwrite(slot, kernel, faults_[kernel])) continue;
+    // One value takes the place of an operand, and another value of this kernel may be it already.
+    const bool taken = std::any_of(nest.outputs.begin(), nest.outputs.end(), [&](const Output& other) {
+      const auto placed = slots_.find(key(nest.buffers[other.buffer]));
+      return placed != slots_.end() && placed->second == slot;
+    });
+    if (!taken) return slot;
+  }
+  return std::nullopt;
+}
+
+void Planner::place_outputs(const Lowered& lowered, std::size_t kernel) {
+  const Nest& nest = *module_.nests[lowered.group];
+  for (const Output& output : nest.outputs) {
+    const Value value = nest.buffers[output.buffer];
+    const bool here = std::find(lowered.buffers.begin(), lowered.buffers.end(), value) != lowered.buffers.end();
+    if (!here || slots_.contains(key(value))) continue;
+    if (!output.into) {
+      const auto slot = overwritten(lowered, kernel, nest, output);
+      slots_[key(value)] = slot ? *slot : fresh_slot(value);
+      continue;
+    }
+    const std::uint32_t from = slot_of(output.into);
+    std::uint32_t read = 0;
+    while (read < nest.buffers.size() && nest.buffers[read] != output.into) ++read;
+    const bool in_place = dies(output.into, kernel) && reads_only_at(nest, read, output.address) &&
+                          may_overwrite(from, kernel, faults_[kernel]);
+    if (in_place) {
+      slots_[key(value)] = from;
+      continue;
+    }
+    const std::uint32_t to = slots_[key(value)] = fresh_slot(value);
+    program_.steps.push_back({ir::CopyStep{from, to}, ir::text(nest.location)});
+  }
+}
+
+void Planner::add_kernel(std::size_t number) {
+  Lowered& lowered = module_.kernels[number];
+  place_outputs(lowered, number);
+  std::vector<std::uint32_t> slots;
+  for (const Value v : lowered.buffers) slots.push_back(slot_of(v));
+  merge_buffers(lowered.loops, slots);
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    Slot& slot = program_.slots[slots[i]];
+    if (lowered.loops.buffers[i].writes && slot.kind == Slot::Kind::input) slot.kind = Slot::Kind::in_out;
+  }
+  ir::KernelStep step{.kernel = static_cast<std::uint32_t>(program_.kernels.size()),
+                      .buffers = std::move(slots),
+                      .sizes = lowered.sizes,
+                      .scalars = {},
+                      .extent = lowered.extent,
+                      .work = lowered.work};
+  for (const std::uint32_t parameter : lowered.scalars) step.scalars.push_back(scalar_of_[parameter]);
+  program_.kernels.push_back(std::move(lowered.loops));
+  program_.steps.push_back({std::move(step), ir::text(module_.nests[lowered.group]->location)});
+}
+
+void Planner::finish_slots() {
+  for (const Value v : graph_.results) {
+    const std::uint32_t slot = slot_of(stored_value(graph_, v));
+    program_.results.push_back(slot);
+    if (program_.slots[slot].kind == Slot::Kind::temporary) program_.slots[slot].kind = Slot::Kind::result;
+  }
+  for (auto& life : lives_) life = {.first = program_.steps.size()};
+  const auto touch = [&](std::uint32_t slot, std::size_t step) {
+    lives_[slot].first = std::min(lives_[slot].first, step);
+    lives_[slot].last = std::max(lives_[slot].last, step);
+  };
+  for (std::size_t i = 0; i < program_.steps.size(); ++i) {
+    std::visit(ir::match{[&](const ir::CopyStep& step) {
+                           touch(step.from, i);
+                           touch(step.to, i);
+                         },
+                         [&](const ir::KernelStep& step) {
+                           for (const std::uint32_t slot : step.buffers) touch(slot, i);
+                         }},
+               program_.steps[i].action);
+  }
+  // A result that nobody reads again is best written past the cache.
+  for (std::size_t i = 0; i < program_.steps.size(); ++i) {
+    const auto* step = std::get_if<ir::KernelStep>(&program_.steps[i].action);
+    if (!step) continue;
+    std::vector<ir::BufferParameter>& buffers = program_.kernels[step->kernel].buffers;
+    const std::vector<bool> reads = buffers_read(program_.kernels[step->kernel]);
+    for (std::size_t b = 0; b < buffers.size(); ++b) {
+      const std::uint32_t slot = step->buffers[b];
+      buffers[b].streaming = buffers[b].writes && !reads[b] && program_.slots[slot].kind == Slot::Kind::result && lives_[slot].last == i &&
+                             lives_[slot].first == i;
+    }
+  }
+}
+
+// Ranges of the arena, in the order of the steps. One whose last reader is past serves again for the same size, or, where both
+// are numbers, for a smaller one.
+void Planner::arrange_arena() {
+  struct Range {
+    IndexId offset, bytes;
+    std::size_t free_from;
+  };
+  std::vector<Range> ranges;
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t slot = 0; slot < program_.slots.size(); ++slot)
+    if (program_.slots[slot].kind == Slot::Kind::temporary) order.push_back(slot);
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return lives_[a].first < lives_[b].first; });
+  IndexId end = index_.number(0);
+  const IndexId line = index_.number(64);
+  for (const std::uint32_t number : order) {
+    Slot& slot = program_.slots[number];
+    const IndexId exact = index_.mul(slot.elements, index_.number(size_of(slot.type)));
+    const IndexId bytes = index_.mul(index_.ceil_div(exact, line), line);
+    const auto fits = [&](const Range& range) {
+      if (range.free_from > lives_[number].first) return false;
+      const ir::IndexNode &have = index_[range.bytes], &want = index_[bytes];
+      return range.bytes == bytes || (have.op == IndexOp::number && want.op == IndexOp::number && have.number >= want.number);
+    };
+    Range* best = nullptr;
+    for (Range& range : ranges)
+      if (fits(range) && (!best || index_[range.bytes].number < index_[best->bytes].number)) best = &range;
+    if (!best) {
+      ranges.push_back({end, bytes, 0});
+      best = &ranges.back();
+      end = index_.add(end, bytes);
+    }
+    best->free_from = lives_[number].last + 1;
+    slot.arena_offset = best->offset;
+  }
+  program_.arena_bytes = end;
+}
+
+void Planner::run() {
+  number_parameters();
+  find_lives();
+  for (std::size_t k = 0; k < module_.kernels.size(); ++k) add_kernel(k);
+  finish_slots();
+  arrange_arena();
+  program_.index = std::move(module_.index);
+  module_.program = std::move(program_);
+}
+
+}  // namespace
+
+Module plan(Module module, const Options&) {
+  Planner(module).run();
+  module.index = module.program.index;
+  module.stage = Stage::steps;
+  return module;
+}
+
+}  // namespace braze::passes
