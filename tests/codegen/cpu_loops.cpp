@@ -234,6 +234,8 @@ TEST_CASE("scratch in registers, on the stack and on the heap, a lane each or sh
   scratch %a0: {0} heap [m]
   scratch %a1: {0} stack [100]
   for parallel %i0 in n {{
+    %3 = load %b0[%i0 * m]
+    store %a1[0], %3
     for serial %i1 in m step 16 {{
       %0 = load %b0[%i0 * m + %i1 * 1]
       store %a0[%i1 * 1], %0
