@@ -30,10 +30,10 @@ T apply(F1 unary, F2 binary, T a, T b) {
 }
 
 // A generic lambda is only instantiated for the arity that is called, so each name may stand in both.
-#define BRAZE_LIBRARY_FUNCTION(name, arity)                                                                          \
-  template <class T>                                                                                                 \
-  T call_##name(T a, T b) {                                                                                          \
-    return apply<arity>([](auto x) { return name(x); }, [](auto x, auto y) { return name(x, y); }, a, b);            \
+#define BRAZE_LIBRARY_FUNCTION(name, arity)                                                               \
+  template <class T>                                                                                      \
+  T call_##name(T a, T b) {                                                                               \
+    return apply<arity>([](auto x) { return name(x); }, [](auto x, auto y) { return name(x, y); }, a, b); \
   }
 #include "ir/primitives.def"
 #undef BRAZE_LIBRARY_FUNCTION

@@ -2,15 +2,17 @@
 //
 //  * Branch-free, primitives only, no tables: the same bits on every target, and one vector instruction for each primitive.
 //  * f32: at most 1 ULP from the exact result on all 2^32 inputs; f64: at most 1 ULP (`./dev ulp` measures both against MPFR).
-//  * Special values are exact: zeros keep their sign, infinities, poles, overflow and gradual underflow are IEEE's, NaN gives NaN.
+//  * Special values are exact: zeros keep their sign, infinities, poles, overflow and gradual underflow are IEEE's, NaN gives
+//    NaN.
 //
-// Coefficients are derived by tests/ulp/coefficients.py (Remez, rounded one after the other) and mean nothing without it.
+// The polynomials' coefficients are in ir/math_coefficients.h; tests/ulp/coefficients.py derives them.
 #pragma once
 
 #include <array>
 #include <limits>
 #include <optional>
 
+#include "ir/math_coefficients.h"
 #include "ir/scalar.h"
 
 namespace braze::ir::math {
@@ -33,19 +35,23 @@ S at_least(S x, ElementOf<S> limit) {
   return select(x < literal<S>(limit), literal<S>(limit), x);
 }
 
-template <Real T> struct Format;
-template <> struct Format<float> {
+template <Real T>
+struct Format;
+template <>
+struct Format<float> {
   using Bits = std::int32_t;
   static constexpr int mantissa = 23;
   static constexpr Bits one = 0x3f800000, three_quarters = 0x3f400000;
   // 1.5 * 2^23: adding it rounds to an integer, which then stands in the low bits.
   static constexpr float magic = 0x1.8p23f;
   static constexpr float log2e = 0x1.715476p0f;
-  // high + low is ln 2 to twice the precision; short_high + short_low too, and the multiples of short_high by an exponent are exact.
+  // high + low is ln 2 to twice the precision; short_high + short_low too, and the multiples of short_high by an exponent are
+  // exact.
   static constexpr float high = 0x1.62e43p-1f, low = -0x1.05c61p-29f;
   static constexpr float short_high = 0x1.62e4p-1f, short_low = 0x1.7f7d1cp-20f;
 };
-template <> struct Format<double> {
+template <>
+struct Format<double> {
   using Bits = std::int64_t;
   static constexpr int mantissa = 52;
   static constexpr Bits one = 0x3ff0000000000000, three_quarters = 0x3fe8000000000000;
@@ -55,11 +61,16 @@ template <> struct Format<double> {
   static constexpr double short_high = 0x1.62e42fefa38p-1, short_low = 0x1.ef35793c7673p-45;
 };
 
-template <AnyScalar S> using FormatOf = Format<ElementOf<S>>;
-template <AnyScalar S> using BitsOf = Same<S, typename FormatOf<S>::Bits>;
+template <AnyScalar S>
+using FormatOf = Format<ElementOf<S>>;
+template <AnyScalar S>
+using BitsOf = Same<S, typename FormatOf<S>::Bits>;
 
 // x = n ln 2 + r + tail with |r| <= ln 2 / 2.
-template <AnyScalar S> struct Reduced { S n, r, tail; };
+template <AnyScalar S>
+struct Reduced {
+  S n, r, tail;
+};
 
 template <AnyScalar S>
 Reduced<S> reduce(S x) {
@@ -73,18 +84,11 @@ Reduced<S> reduce(S x) {
 
 // ---- exponentials ----
 
-template <Real T> inline constexpr int exp_coefficients = 0;
-template <>
-inline constexpr std::array exp_coefficients<float> = {1.0f,           1.0f,           0x1.fffffcp-2f, 0x1.555492p-3f,
-                                                       0x1.5558aap-5f, 0x1.12396ep-7f, 0x1.6a5242p-10f};
-template <>
-inline constexpr std::array exp_coefficients<double> = {
-    1.0, 1.0, 0x1.000000000000ap-1, 0x1.555555555550cp-3, 0x1.555555555079fp-5, 0x1.1111111124730p-7, 0x1.6c16c18438ba8p-10,
-    0x1.a01a013800551p-13, 0x1.a0199a0dffe1ep-16, 0x1.71df0d0595171p-19, 0x1.28ad5e24a7518p-22, 0x1.ad9ef2bb04edbp-26};
-
 // Beyond these, e^x is infinite, or less than half of the smallest subnormal.
-template <Real T> inline constexpr T exp_highest = std::same_as<T, float> ? 89 : 710;
-template <Real T> inline constexpr T exp_lowest = std::same_as<T, float> ? -104 : -746;
+template <Real T>
+inline constexpr T exp_highest = std::same_as<T, float> ? 89 : 710;
+template <Real T>
+inline constexpr T exp_lowest = std::same_as<T, float> ? -104 : -746;
 
 template <AnyScalar S>
 S exp(S x) {
@@ -93,18 +97,8 @@ S exp(S x) {
   const S limited = at_least(at_most(x, exp_highest<T>), exp_lowest<T>);
   const S n = round_even(limited * literal<S>(F::log2e));
   const S r = fma(n, literal<S>(-F::low), fma(n, literal<S>(-F::high), limited));
-  return ldexp(polynomial(r, exp_coefficients<T>), n);
+  return ldexp(polynomial(r, Coefficients<T>::exp), n);
 }
-
-template <Real T> inline constexpr int exp2_coefficients = 0;
-template <>
-inline constexpr std::array exp2_coefficients<float> = {1.0f,           0x1.62e430p-1f, 0x1.ebfbdcp-3f, 0x1.c6af7cp-5f,
-                                                        0x1.3b2de0p-7f, 0x1.5f0832p-10f, 0x1.416b72p-13f};
-template <>
-inline constexpr std::array exp2_coefficients<double> = {
-    1.0, 0x1.62e42fefa39efp-1, 0x1.ebfbdff82c59cp-3, 0x1.c6b08d704a0d4p-5, 0x1.3b2ab6fba11e5p-7, 0x1.5d87fe78b3afbp-10,
-    0x1.4309130c05a9fp-13, 0x1.ffcbfbf914d5dp-17, 0x1.62bfcdd262e74p-20, 0x1.b5260cf68e880p-24, 0x1.e611b44bc6500p-28,
-    0x1.e80fc049be548p-32};
 
 template <AnyScalar S>
 S exp2(S x) {
@@ -112,17 +106,8 @@ S exp2(S x) {
   constexpr T highest = std::same_as<T, float> ? 129 : 1025, lowest = std::same_as<T, float> ? -151 : -1076;
   const S limited = at_least(at_most(x, highest), lowest);
   const S n = round_even(limited);
-  return ldexp(polynomial(limited - n, exp2_coefficients<T>), n);
+  return ldexp(polynomial(limited - n, Coefficients<T>::exp2), n);
 }
-
-template <Real T> inline constexpr int expm1_coefficients = 0;
-template <>
-inline constexpr std::array expm1_coefficients<float> = {0x1.0p-1f,      0x1.555554p-3f,  0x1.5554f8p-5f,
-                                                         0x1.1112dcp-7f, 0x1.6d3a3ep-10f, 0x1.9e6948p-13f};
-template <>
-inline constexpr std::array expm1_coefficients<double> = {
-    0x1.0p-1, 0x1.5555555555559p-3, 0x1.5555555555559p-5, 0x1.111111110f70bp-7, 0x1.6c16c16c16856p-10, 0x1.a01a01af9bc59p-13,
-    0x1.a01a019e2fdc4p-16, 0x1.71ddf93a921fbp-19, 0x1.27e4f91e0d832p-22, 0x1.af5d02e5246bdp-26, 0x1.1f38292980bd1p-29};
 
 // e^x - 1 = 2^n ((1 - 2^-n) + r + (tail of r and of the series)); the first sum is kept as high + low.
 template <AnyScalar S>
@@ -130,23 +115,13 @@ S expm1(S x) {
   using T = ElementOf<S>;
   constexpr T lowest = std::same_as<T, float> ? -20 : -40;  // there the result is -1
   const auto [n, r, tail] = reduce(at_least(at_most(x, exp_highest<T>), lowest));
-  const S rest = fma(r * r, polynomial(r, expm1_coefficients<T>), fma(tail, r, tail));
+  const S rest = fma(r * r, polynomial(r, Coefficients<T>::expm1), fma(tail, r, tail));
   const S one = literal<S>(1), scale = ldexp(one, -n), base = one - scale, base_low = (one - base) - scale;
   const S high = base + r, low = (r - (high - base)) + base_low;
   return copysign(ldexp(high + (low + rest), n), x);
 }
 
 // ---- logarithms ----
-
-template <Real T> inline constexpr int log_coefficients = 0;
-template <>  // of f
-inline constexpr std::array log_coefficients<float> = {-0x1.0p-1f,      0x1.5555a4p-2f,  -0x1.000048p-2f,
-                                                       0x1.996988p-3f,  -0x1.54edd2p-3f, 0x1.288266p-3f,
-                                                       -0x1.0d9a66p-3f, 0x1.ace81cp-4f,  -0x1.71c100p-5f};
-template <>  // of s^2
-inline constexpr std::array log_coefficients<double> = {0x1.555555555577dp-1, 0x1.99999998eec53p-2, 0x1.249249b38ff80p-2,
-                                                        0x1.c71c0076ae684p-3, 0x1.74750959206c1p-3, 0x1.384fc8071c9d4p-3,
-                                                        0x1.3ad6380916b1ep-3};
 
 // log(2^e (1 + f + f_low)) for f in [-1/4, 1/2] and an integral e. The sum f + e ln 2 is kept as high + low, and what log(1 + f)
 // adds to f is at most a quarter of it.
@@ -156,11 +131,11 @@ S log_of_parts(S e, S f, std::optional<S> f_low = {}) {
   const S multiple = e * literal<S>(FormatOf<S>::short_high), high = multiple + f;
   const S lost = f - (high - multiple);
   const S low = fma(e, literal<S>(FormatOf<S>::short_low), f_low ? lost + *f_low : lost);
-  if constexpr (std::same_as<T, float>) return high + fma(f * f, polynomial(f, log_coefficients<T>), low);
+  if constexpr (std::same_as<T, float>) return high + fma(f * f, polynomial(f, Coefficients<T>::log), low);
   if constexpr (std::same_as<T, double>) {
     // With s = f / (2 + f), log(1 + f) is 2 atanh(s) = f - (h - s (h + tail)) for h = f^2 / 2: 7 coefficients instead of 20.
     const S s = f / (f + literal<S>(2)), z = s * s, h = literal<S>(0.5) * f * f;
-    return high + (fma(s, fma(z, polynomial(z, log_coefficients<T>), h), -h) + low);
+    return high + (fma(s, fma(z, polynomial(z, Coefficients<T>::log), h), -h) + low);
   }
 }
 
@@ -188,7 +163,8 @@ S with_poles(S argument, S regular, S infinite) {
   using Limits = std::numeric_limits<ElementOf<S>>;
   const S zero = literal<S>(0);
   const S finite = select(infinite <= literal<S>(Limits::max()), regular, infinite);
-  return select(argument == zero, literal<S>(-Limits::infinity()), select(argument < zero, literal<S>(Limits::quiet_NaN()), finite));
+  return select(argument == zero, literal<S>(-Limits::infinity()),
+                select(argument < zero, literal<S>(Limits::quiet_NaN()), finite));
 }
 
 template <AnyScalar S>
@@ -230,26 +206,6 @@ S power_of_two(S shifted) {
   return bitcast<ElementOf<S>>(exponent + literal<I>(F::one));
 }
 
-template <Real T> inline constexpr int tanh_exp_coefficients = 0;
-template <>
-inline constexpr std::array tanh_exp_coefficients<float> = {0x1.0p+1f,      0x1.fffffcp+0f, 0x1.555492p+0f,
-                                                            0x1.5558aap-1f, 0x1.12396ep-2f, 0x1.6a5242p-4f};
-template <>
-inline constexpr std::array tanh_exp_coefficients<double> = {
-    0x1.0p+1, 0x1.0p+1, 0x1.555555555555ap+0, 0x1.5555555555531p-1, 0x1.111111110f169p-2, 0x1.6c16c16c26f8bp-4,
-    0x1.a01a01b1e2d05p-6, 0x1.a01a0151ebee9p-8, 0x1.71ddf38da5286p-10, 0x1.27e58f295941dp-12, 0x1.af66aefc47436p-15,
-    0x1.1e628d4470773p-17};
-
-template <Real T> inline constexpr int tanh_coefficients = 0;
-template <>
-inline constexpr std::array tanh_coefficients<float> = {-0x1.55553cp-2f, 0x1.110be2p-3f, -0x1.b961ecp-5f, 0x1.600780p-6f,
-                                                        -0x1.0458e0p-7f, 0x1.2d89d8p-9f, -0x1.77970ep-12f};
-template <>
-inline constexpr std::array tanh_coefficients<double> = {
-    -0x1.555555555550ep-2, 0x1.111111110d720p-3, -0x1.ba1ba1b809a77p-5, 0x1.664f4835b613cp-6, -0x1.226e2eac90af4p-7,
-    0x1.d6d30e061caeap-9, -0x1.7d9bba9dc7348p-10, 0x1.3520ce94d3f23p-11, -0x1.f33292e3bab40p-13, 0x1.8d6ed16462dd9p-14,
-    -0x1.2e97dca7dbbf8p-15, 0x1.9db669b405ff2p-17, -0x1.ca27069c8d8a2p-19, 0x1.5e5829c33616cp-21, -0x1.0c1ad6abe173fp-24};
-
 // x + x^3 p(x^2) below 1; above, 1 - 2 / (e^2|x| + 1), where an error of e^2|x| shrinks to a quarter.
 template <AnyScalar S>
 S tanh(S x) {
@@ -260,16 +216,12 @@ S tanh(S x) {
   const S shifted = fma(limited, literal<S>(2 * F::log2e), magic), n = shifted - magic;
   const S r = fma(n, literal<S>(-F::low / 2), fma(n, literal<S>(-F::high / 2), limited));
   const S scale = power_of_two(shifted);
-  const S sum = fma(r * polynomial(r, tanh_exp_coefficients<T>), scale, scale + one);  // e^(2 |x|) + 1
+  const S sum = fma(r * polynomial(r, Coefficients<T>::tanh_exp), scale, scale + one);  // e^(2 |x|) + 1
   const S large = one - literal<S>(2) / sum;
   const S square = x * x;
-  const S small = fma(square * polynomial(square, tanh_coefficients<T>), size, size);
+  const S small = fma(square * polynomial(square, Coefficients<T>::tanh), size, size);
   return copysign(select(size < one, small, large), x);
 }
-
-inline constexpr std::array sigmoid_coefficients = {0x1.0000000261ce1p+0, 0x1.0000009c19ba8p+0, 0x1.fffffaae89173p-2,
-                                                    0x1.55540a5bf686ep-3, 0x1.55589a939203fp-5, 0x1.126d1dbf61b45p-7,
-                                                    0x1.6ab9723cf4d6bp-10};
 
 // f32: 1 / (1 + e^-x) in f64, as both roundings of the short formula are too coarse in f32.
 template <AnyScalar S>
@@ -281,7 +233,7 @@ S sigmoid(S x) {
   const D magic = literal<D>(F::magic), one = literal<D>(1);
   const D shifted = fma(limited, literal<D>(-F::log2e), magic), n = shifted - magic;
   const D r = -fma(n, literal<D>(F::high), limited);
-  return convert<float>(one / fma(polynomial(r, sigmoid_coefficients), power_of_two(shifted), one));
+  return convert<float>(one / fma(polynomial(r, Coefficients<float>::sigmoid), power_of_two(shifted), one));
 }
 
 // f64: e^-|x| / (1 + e^-|x|) or 1 / (1 + e^-|x|) with e^-|x| as high + low, and the quotient corrected by its remainder.
@@ -290,7 +242,7 @@ template <AnyScalar S>
 S sigmoid(S x) {
   const S one = literal<S>(1), zero = literal<S>(0);
   const auto [n, r, tail] = reduce(at_least(-abs(x), exp_lowest<double>));
-  const S tail_of_series = r * polynomial(r, expm1_coefficients<double>);
+  const S tail_of_series = r * polynomial(r, Coefficients<double>::expm1);
   const S slope = one + tail_of_series, p = fma(slope, r, one), p_low = fma(tail, p, fma(slope, r, one - p));
   const S e = ldexp(p, n), e_low = ldexp(p_low, n);
   const S below = one + e, below_low = (e - (below - one)) + e_low;

@@ -12,30 +12,34 @@ namespace {
 
 // Meaning<op>::apply<S>(in) calls the op's template on operands that `in` makes; this and the switch below are all that links the
 // table to the templates.
-template <Op op> struct Meaning;
+template <Op op>
+struct Meaning;
 
 #define BRAZE_UNARY(name, accepts, result)        \
-  template <> struct Meaning<Op::name> {          \
+  template <>                                     \
+  struct Meaning<Op::name> {                      \
     template <class S, class In>                  \
     static auto apply(const In& in) {             \
       return meaning::name(in.template at<S>(0)); \
     }                                             \
   };
 #define BRAZE_BINARY(name, accepts, result, algebra)                    \
-  template <> struct Meaning<Op::name> {                                \
+  template <>                                                           \
+  struct Meaning<Op::name> {                                            \
     template <class S, class In>                                        \
     static auto apply(const In& in) {                                   \
       return meaning::name(in.template at<S>(0), in.template at<S>(1)); \
     }                                                                   \
   };
 // A first operand of type boolean is `where`'s own: of the elementwise rows it alone mixes types.
-#define BRAZE_TERNARY(name, accepts, result)                                                       \
-  template <> struct Meaning<Op::name> {                                                           \
-    template <class S, class In>                                                                   \
-    static auto apply(const In& in) {                                                              \
-      using First = std::conditional_t<Op::name == Op::where, BooleanOf<S>, S>;                    \
+#define BRAZE_TERNARY(name, accepts, result)                                                      \
+  template <>                                                                                     \
+  struct Meaning<Op::name> {                                                                      \
+    template <class S, class In>                                                                  \
+    static auto apply(const In& in) {                                                             \
+      using First = std::conditional_t<Op::name == Op::where, BooleanOf<S>, S>;                   \
       return meaning::name(in.template at<First>(0), in.template at<S>(1), in.template at<S>(2)); \
-    }                                                                                              \
+    }                                                                                             \
   };
 #include "ir/ops.def"
 
@@ -63,26 +67,36 @@ auto dispatch(Op op, DType type, const In& in) {
   };
   switch (op) {
 #define BRAZE_CASE(name) \
-  case Op::name: return apply(std::integral_constant<Op, Op::name>{});
+  case Op::name:         \
+    return apply(std::integral_constant<Op, Op::name>{});
 #define BRAZE_UNARY(name, accepts, result) BRAZE_CASE(name)
 #define BRAZE_BINARY(name, accepts, result, algebra) BRAZE_CASE(name)
 #define BRAZE_TERNARY(name, accepts, result) BRAZE_CASE(name)
 #include "ir/ops.def"
 #undef BRAZE_CASE
-    default: reject(op, type);
+    default:
+      reject(op, type);
   }
 }
 
 struct Building {
-  template <class T> using Kind = Scalar<T>;
+  template <class T>
+  using Kind = Scalar<T>;
   std::span<const ValueId> operands;
 
-  template <class S> S at(std::size_t i) const { return {operands[i]}; }
-  template <class T> ValueId result(Scalar<T> value) const { return value.id; }
+  template <class S>
+  S at(std::size_t i) const {
+    return {operands[i]};
+  }
+  template <class T>
+  ValueId result(Scalar<T> value) const {
+    return value.id;
+  }
 };
 
 struct Evaluating {
-  template <class T> using Kind = Number<T>;
+  template <class T>
+  using Kind = Number<T>;
   DType type;
   std::span<const std::uint64_t> operands;
 
@@ -122,13 +136,17 @@ class Counter final : public InstructionSink {
   static constexpr ValueId first_ = 3;  // after the operands
   static int price(Primitive p) {
     switch (p) {
-      case Primitive::constant: return 0;
-      case Primitive::call: return 20;
+      case Primitive::constant:
+        return 0;
+      case Primitive::call:
+        return 20;
       case Primitive::div:
       case Primitive::sqrt:
       case Primitive::quo:
-      case Primitive::rem: return 4;
-      default: return 1;
+      case Primitive::rem:
+        return 4;
+      default:
+        return 1;
     }
   }
 
@@ -139,13 +157,15 @@ class Counter final : public InstructionSink {
 }  // namespace
 
 ValueId build(Op op, DType type, std::span<const ValueId> operands, InstructionSink& sink) {
-  invariant(operands.size() == static_cast<std::size_t>(arity(op)), "op {} takes {} operands, not {}", name(op), arity(op), operands.size());
+  invariant(operands.size() == static_cast<std::size_t>(arity(op)), "op {} takes {} operands, not {}", name(op), arity(op),
+            operands.size());
   const Emitting emitting(sink);
   return dispatch(op, type, Building{operands});
 }
 
 std::uint64_t evaluate(Op op, DType type, std::span<const std::uint64_t> operands, Fault* fault) {
-  invariant(operands.size() == static_cast<std::size_t>(arity(op)), "op {} takes {} operands, not {}", name(op), arity(op), operands.size());
+  invariant(operands.size() == static_cast<std::size_t>(arity(op)), "op {} takes {} operands, not {}", name(op), arity(op),
+            operands.size());
   const Faults faults;
   const std::uint64_t result = dispatch(op, type, Evaluating{type, operands});
   if (fault && *fault == Fault::none) *fault = faults.first();

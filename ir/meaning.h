@@ -1,5 +1,5 @@
-// What each elementwise op means: one template an op over S (ir/scalar.h), named as its row in ir/ops.def, with PyTorch's results for
-// every dtype that the row accepts. Nothing else in Braze knows what an op computes.
+// What each elementwise op means: one template an op over S (ir/scalar.h), named as its row in ir/ops.def, with PyTorch's
+// results for every dtype that the row accepts. Nothing else in Braze knows what an op computes.
 //
 //  * Halves compute in f32: the template is instantiated for f32 and whoever calls it converts, and rounds, around it.
 //    nextafter alone steps in the half's own grid, so `build` and `evaluate` are told the op's dtype.
@@ -20,14 +20,14 @@ namespace braze::ir {
 // booleans apart: where's first operand and the result of a `boolean` row. Not for cast: that is the primitive `convert`.
 ValueId build(Op op, DType type, std::span<const ValueId> operands, InstructionSink& sink);
 
-// The same on raw bits of dtype `type` (boolean for where's first), halves rounded: bits of the result's dtype. A fault is stored in
-// `*fault` unless it holds one.
+// The same on raw bits of dtype `type` (boolean for where's first), halves rounded: bits of the result's dtype. A fault is
+// stored in `*fault` unless it holds one.
 std::uint64_t evaluate(Op op, DType type, std::span<const std::uint64_t> operands, Fault* fault = nullptr);
 
 // cast, on raw bits.
 std::uint64_t evaluate_cast(DType from, DType to, std::uint64_t bits);
 
-// How many primitives `build` appends, constants apart; a library call counts 20, as does integer and float division 4.
+// How many primitives `build` appends, constants apart; a library call counts 20, a division or square root 4.
 int cost(Op op, DType type);
 
 // The dtype of an elementwise op's result.
@@ -35,6 +35,7 @@ constexpr DType result_type(Op op, DType type) { return info(op).result == Resul
 
 namespace meaning {
 
+// clang-format off: one line an op, where a line holds it
 template <class S> concept RealScalar = AnyScalar<S> && Real<ElementOf<S>>;
 template <class S> concept IntegerScalar = AnyScalar<S> && Integer<ElementOf<S>>;
 template <class S> concept BooleanScalar = AnyScalar<S> && std::same_as<ElementOf<S>, bool>;
@@ -106,8 +107,8 @@ template <RealScalar S> S lgamma(S a) { return call<LibraryFunction::lgamma>(a);
 template <RealScalar S> S atan2(S a, S b) { return call<LibraryFunction::atan2>(a, b); }
 template <RealScalar S> S hypot(S a, S b) { return call<LibraryFunction::hypot>(a, b); }
 
-// Winitzki's estimate (within 0.3%), then Halley's method, which cubes the relative error: once for f32, twice for f64. The error of a guess
-// x is taken where nothing cancels: erf(x) - |a| below 1/2, (1 - |a|) - erfc(x) above.
+// Winitzki's estimate (within 0.3%), then Halley's method, which cubes the relative error: once for f32, twice for f64. The
+// error of a guess x is taken where nothing cancels: erf(x) - |a| below 1/2, (1 - |a|) - erfc(x) above.
 template <RealScalar S>
 S erfinv(S a) {
   using T = ElementOf<S>;
@@ -344,6 +345,8 @@ template <AnyScalar S>
 S where(BooleanOf<S> condition, S a, S b) {
   return select(condition, a, b);
 }
+
+// clang-format on
 
 }  // namespace meaning
 }  // namespace braze::ir

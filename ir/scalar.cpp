@@ -69,18 +69,22 @@ Evaluator evaluator(const Instruction& i) {
     case Primitive::bitcast:
       if (size_of(i.from) != size_of(i.type)) reject(i);
       return [](const Instruction&, std::uint64_t a, std::uint64_t, std::uint64_t, Fault*) { return a; };
-    case Primitive::convert: return converted(i);
-    case Primitive::call: return called(i);
+    case Primitive::convert:
+      return converted(i);
+    case Primitive::call:
+      return called(i);
     case Primitive::check:
       return [](const Instruction& c, std::uint64_t a, std::uint64_t, std::uint64_t, Fault* fault) {
         if ((a & 1) != 0 && fault && *fault == Fault::none) *fault = static_cast<Fault>(c.payload);
         return a;
       };
-    default: break;
+    default:
+      break;
   }
   switch (i.op) {
 #define BRAZE_PRIMITIVE(name, arity, text) \
-  case Primitive::name: return computed<Primitive::name>(i, operands);
+  case Primitive::name:                    \
+    return computed<Primitive::name>(i, operands);
 #include "ir/primitives.def"
 #undef BRAZE_PRIMITIVE
   }

@@ -2,12 +2,12 @@
 //
 // `Number<T>` holds a value and computes on the spot: it is the interpreter, and the oracle of every back end. `Scalar<T>`
 // holds the ValueId of an instruction that it appended to the sink of the innermost `Emitting`. Both are typed: a comparison
-// gives `Same<S, bool>`, and `convert<U>`, `bitcast<U>` change the element. What `PrimitiveMeaning<P>` says below is the law of primitive P on
-// every target (NaN payloads excepted), and has no undefined behaviour:
+// gives `Same<S, bool>`, and `convert<U>`, `bitcast<U>` change the element. What `PrimitiveMeaning<P>` says below is the law of
+// primitive P on every target (NaN payloads excepted), and has no undefined behaviour:
 //  * Conversions between integers keep the low bits; to boolean they ask `!= 0`, so that NaN is true.
-//  * Float to i32: truncated; NaN and what does not fit give INT32_MIN (`cvttss2si`). To i64: truncated; NaN and what does not fit give
-//    INT64_MIN. To i8 and i16: through i32, then the low bits. To u8: through i64, then the low bits, as PyTorch does (from f32 or the halves the
-//    way through i32 gives the same bits, since beyond 2^31 they are multiples of 256).
+//  * Float to i32: truncated; NaN and what does not fit give INT32_MIN (`cvttss2si`). To i64: truncated; NaN and what does not
+//    fit give INT64_MIN. To i8 and i16: through i32, then the low bits. To u8: through i64, then the low bits, as PyTorch does
+//    (from f32 or the halves the way through i32 gives the same bits, since beyond 2^31 they are multiples of 256).
 //  * Integers and f64 become halves through f32, halves become anything through f32, i64 rounds once to f32 or f64.
 //  * ldexp rounds once; its count is clamped to +-5000, and a NaN count gives NaN. fma rounds once.
 //  * In raw bits (evaluate, Instruction::payload) a value lies in the low bits and the rest is zero; a boolean is 0 or 1.
@@ -27,6 +27,7 @@ namespace braze::ir {
 
 // ---- element types ----
 
+// clang-format off: tables, one line a row
 template <class T> inline constexpr DType dtype_of = DType{};
 template <> inline constexpr DType dtype_of<bool> = DType::boolean;
 template <> inline constexpr DType dtype_of<std::uint8_t> = DType::u8;
@@ -46,20 +47,32 @@ template <class T> concept Arithmetic = Real<T> || Integer<T>;
 template <class T> concept Bits = std::integral<T>;  // integers and boolean
 template <class T> concept Element = Arithmetic<T> || Half<T> || std::same_as<T, bool>;
 
+// clang-format on
+
 // Calls f(std::type_identity<T>{}) with the T of `type`.
 template <class F>
 decltype(auto) with_type(DType type, F&& f) {
   switch (type) {
-    case DType::boolean: return f(std::type_identity<bool>{});
-    case DType::u8: return f(std::type_identity<std::uint8_t>{});
-    case DType::i8: return f(std::type_identity<std::int8_t>{});
-    case DType::i16: return f(std::type_identity<std::int16_t>{});
-    case DType::i32: return f(std::type_identity<std::int32_t>{});
-    case DType::i64: return f(std::type_identity<std::int64_t>{});
-    case DType::f16: return f(std::type_identity<Float16>{});
-    case DType::bf16: return f(std::type_identity<BFloat16>{});
-    case DType::f32: return f(std::type_identity<float>{});
-    case DType::f64: break;
+    case DType::boolean:
+      return f(std::type_identity<bool>{});
+    case DType::u8:
+      return f(std::type_identity<std::uint8_t>{});
+    case DType::i8:
+      return f(std::type_identity<std::int8_t>{});
+    case DType::i16:
+      return f(std::type_identity<std::int16_t>{});
+    case DType::i32:
+      return f(std::type_identity<std::int32_t>{});
+    case DType::i64:
+      return f(std::type_identity<std::int64_t>{});
+    case DType::f16:
+      return f(std::type_identity<Float16>{});
+    case DType::bf16:
+      return f(std::type_identity<BFloat16>{});
+    case DType::f32:
+      return f(std::type_identity<float>{});
+    case DType::f64:
+      break;
   }
   return f(std::type_identity<double>{});
 }
@@ -94,15 +107,23 @@ constexpr T from_bits(std::uint64_t bits) {
 
 // ---- what each primitive computes ----
 
-template <Primitive P> struct PrimitiveMeaning;
+template <Primitive P>
+struct PrimitiveMeaning;
 
 namespace detail {
 
 // Wrapping arithmetic: unsigned, and wide enough that no promotion to int overflows.
-template <Integer T> constexpr std::uint64_t wide(T a) { return static_cast<std::uint64_t>(static_cast<std::int64_t>(a)); }
-template <Integer T> constexpr T narrow(std::uint64_t a) { return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a)); }
+template <Integer T>
+constexpr std::uint64_t wide(T a) {
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(a));
+}
+template <Integer T>
+constexpr T narrow(std::uint64_t a) {
+  return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a));
+}
 
-template <Integer T> inline constexpr int bit_count = static_cast<int>(sizeof(T)) * 8;
+template <Integer T>
+inline constexpr int bit_count = static_cast<int>(sizeof(T)) * 8;
 
 template <std::signed_integral I, Real F>
 constexpr I truncate(F a) {
@@ -145,6 +166,7 @@ F scale(F a, int n) {
 
 }  // namespace detail
 
+// clang-format off: one line a primitive
 #define BRAZE_COMPUTE(primitive, signature, ...)     \
   template <> struct PrimitiveMeaning<Primitive::primitive> { \
     static signature { __VA_ARGS__ }                 \
@@ -204,6 +226,8 @@ BRAZE_COMPUTE(ne, bool apply(Comparable auto a, decltype(a) b), return a != b;)
 BRAZE_COMPUTE(lt, bool apply(Arithmetic auto a, decltype(a) b), return a < b;)
 BRAZE_COMPUTE(le, bool apply(Arithmetic auto a, decltype(a) b), return a <= b;)
 BRAZE_COMPUTE(select, auto apply(bool c, Element auto a, decltype(a) b), return c ? a : b;)
+
+// clang-format on
 
 #undef BRAZE_COMPUTE
 
@@ -271,19 +295,33 @@ struct Scalar {
 
 // ---- what a template over S uses ----
 
-template <class S> struct IsScalar : std::false_type {};
-template <class T> struct IsScalar<Number<T>> : std::true_type {};
-template <class T> struct IsScalar<Scalar<T>> : std::true_type {};
-template <class S> concept AnyScalar = IsScalar<S>::value;
+template <class S>
+struct IsScalar : std::false_type {};
+template <class T>
+struct IsScalar<Number<T>> : std::true_type {};
+template <class T>
+struct IsScalar<Scalar<T>> : std::true_type {};
+template <class S>
+concept AnyScalar = IsScalar<S>::value;
 
-template <AnyScalar S> using ElementOf = typename S::Value;
+template <AnyScalar S>
+using ElementOf = typename S::Value;
 
 // The sibling of S with elements U: Same<Number<float>, bool> is Number<bool>.
-template <class S, class U> struct Sibling;
-template <class T, class U> struct Sibling<Number<T>, U> { using type = Number<U>; };
-template <class T, class U> struct Sibling<Scalar<T>, U> { using type = Scalar<U>; };
-template <AnyScalar S, Element U> using Same = typename Sibling<S, U>::type;
-template <AnyScalar S> using BooleanOf = Same<S, bool>;
+template <class S, class U>
+struct Sibling;
+template <class T, class U>
+struct Sibling<Number<T>, U> {
+  using type = Number<U>;
+};
+template <class T, class U>
+struct Sibling<Scalar<T>, U> {
+  using type = Scalar<U>;
+};
+template <AnyScalar S, Element U>
+using Same = typename Sibling<S, U>::type;
+template <AnyScalar S>
+using BooleanOf = Same<S, bool>;
 
 namespace detail {
 
@@ -309,11 +347,11 @@ Scalar<R> emit(Scalar<T> first, Scalar<U>... others) {
 
 }  // namespace detail
 
-#define BRAZE_SCALAR_UNARY(name, primitive, accepts)    \
-  template <AnyScalar S>                                \
-    requires accepts<ElementOf<S>>                      \
-  S name(S a) {                                         \
-    return detail::emit<primitive, ElementOf<S>>(a);    \
+#define BRAZE_SCALAR_UNARY(name, primitive, accepts) \
+  template <AnyScalar S>                             \
+    requires accepts<ElementOf<S>>                   \
+  S name(S a) {                                      \
+    return detail::emit<primitive, ElementOf<S>>(a); \
   }
 #define BRAZE_SCALAR_BINARY(name, primitive, accepts)   \
   template <AnyScalar S>                                \
@@ -321,11 +359,11 @@ Scalar<R> emit(Scalar<T> first, Scalar<U>... others) {
   S name(S a, S b) {                                    \
     return detail::emit<primitive, ElementOf<S>>(a, b); \
   }
-#define BRAZE_SCALAR_COMPARE(name, primitive, accepts)  \
-  template <AnyScalar S>                                \
-    requires accepts<ElementOf<S>>                      \
-  BooleanOf<S> name(S a, S b) {                         \
-    return detail::emit<primitive, bool>(a, b);         \
+#define BRAZE_SCALAR_COMPARE(name, primitive, accepts) \
+  template <AnyScalar S>                               \
+    requires accepts<ElementOf<S>>                     \
+  BooleanOf<S> name(S a, S b) {                        \
+    return detail::emit<primitive, bool>(a, b);        \
   }
 
 BRAZE_SCALAR_BINARY(operator+, Primitive::add, Arithmetic)
@@ -357,8 +395,14 @@ BRAZE_SCALAR_COMPARE(operator<=, Primitive::le, Arithmetic)
 #undef BRAZE_SCALAR_BINARY
 #undef BRAZE_SCALAR_COMPARE
 
-template <AnyScalar S> BooleanOf<S> operator>(S a, S b) { return b < a; }
-template <AnyScalar S> BooleanOf<S> operator>=(S a, S b) { return b <= a; }
+template <AnyScalar S>
+BooleanOf<S> operator>(S a, S b) {
+  return b < a;
+}
+template <AnyScalar S>
+BooleanOf<S> operator>=(S a, S b) {
+  return b <= a;
+}
 
 template <AnyScalar S>
   requires Real<ElementOf<S>>

@@ -12,8 +12,10 @@ using namespace braze::ir;
 
 namespace {
 
-template <class T> constexpr T inf = std::numeric_limits<T>::infinity();
-template <class T> constexpr T not_a_number = std::numeric_limits<T>::quiet_NaN();
+template <class T>
+constexpr T inf = std::numeric_limits<T>::infinity();
+template <class T>
+constexpr T not_a_number = std::numeric_limits<T>::quiet_NaN();
 
 template <class T>
 struct Function {
@@ -48,7 +50,8 @@ double ulps(T result, long double exact) {
   if (same(result, static_cast<T>(exact))) return 0;
   if (exact == 0 || std::isinf(exact)) return inf<double>;
   const long double limit = std::ldexp(1.0L, Limits::max_exponent);
-  const long double value = std::isinf(result) ? std::copysign(limit, static_cast<long double>(result)) : static_cast<long double>(result);
+  const long double value =
+      std::isinf(result) ? std::copysign(limit, static_cast<long double>(result)) : static_cast<long double>(result);
   const int exponent = std::max(std::ilogb(std::min(std::fabs(exact), limit / 2)), Limits::min_exponent - 1);
   return static_cast<double>(std::fabs(value - exact) / std::ldexp(1.0L, exponent - Limits::digits + 1));
 }
@@ -108,8 +111,9 @@ TEMPLATE_TEST_CASE("Overflow and underflow begin where they must", "", float, do
   using T = TestType;
   for (const char* name : {"exp", "exp2", "expm1", "sigmoid"}) {
     const auto [ours, exact] = functions<T>().at(name);
-    for (T start : {std::log(std::numeric_limits<T>::max()), std::log(std::numeric_limits<T>::min()), std::log(std::numeric_limits<T>::denorm_min()),
-                    T(std::numeric_limits<T>::max_exponent), T(std::numeric_limits<T>::min_exponent)}) {
+    for (T start : {std::log(std::numeric_limits<T>::max()), std::log(std::numeric_limits<T>::min()),
+                    std::log(std::numeric_limits<T>::denorm_min()), T(std::numeric_limits<T>::max_exponent),
+                    T(std::numeric_limits<T>::min_exponent)}) {
       T x = start;
       for (int i = 0; i < 200; ++i) x = std::nextafter(x, -inf<T>);
       for (int i = 0; i < 400; ++i, x = std::nextafter(x, inf<T>))

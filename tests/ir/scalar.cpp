@@ -54,12 +54,14 @@ T wrapped(__int128 x) {
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("Integers wrap, divide and shift without a fault", "", std::uint8_t, std::int8_t, std::int16_t, std::int32_t, std::int64_t) {
+TEMPLATE_TEST_CASE("Integers wrap, divide and shift without a fault", "", std::uint8_t, std::int8_t, std::int16_t, std::int32_t,
+                   std::int64_t) {
   using T = TestType;
   constexpr int bits = static_cast<int>(sizeof(T)) * 8;
   for (const T a : interesting<T>()) {
     CHECK(from_bits<T>(evaluate({.op = Primitive::neg, .type = dtype_of<T>}, to_bits(a))) == wrapped<T>(-__int128{a}));
-    CHECK(from_bits<T>(evaluate({.op = Primitive::abs, .type = dtype_of<T>}, to_bits(a))) == wrapped<T>(a < 0 ? -__int128{a} : __int128{a}));
+    CHECK(from_bits<T>(evaluate({.op = Primitive::abs, .type = dtype_of<T>}, to_bits(a))) ==
+          wrapped<T>(a < 0 ? -__int128{a} : __int128{a}));
     for (const T b : interesting<T>()) {
       INFO(+a << ", " << +b);
       const __int128 x = a, y = b;
@@ -69,8 +71,10 @@ TEMPLATE_TEST_CASE("Integers wrap, divide and shift without a fault", "", std::u
       CHECK(binary<T>(Primitive::quo, a, b) == (b == 0 ? T(0) : wrapped<T>(x / y)));
       CHECK(binary<T>(Primitive::rem, a, b) == (b == 0 ? T(0) : wrapped<T>(x % y)));
       const bool inside = y >= 0 && y < bits;
-      CHECK(binary<T>(Primitive::shl, a, b) == (inside ? wrapped<T>(x * (__int128{1} << (inside ? static_cast<int>(y) : 0))) : T(0)));
-      CHECK(binary<T>(Primitive::shr, a, b) == (inside ? static_cast<T>(x >> static_cast<int>(y)) : static_cast<T>(a < 0 ? -1 : 0)));
+      CHECK(binary<T>(Primitive::shl, a, b) ==
+            (inside ? wrapped<T>(x * (__int128{1} << (inside ? static_cast<int>(y) : 0))) : T(0)));
+      CHECK(binary<T>(Primitive::shr, a, b) ==
+            (inside ? static_cast<T>(x >> static_cast<int>(y)) : static_cast<T>(a < 0 ? -1 : 0)));
       CHECK(binary<T>(Primitive::bit_and, a, b) == static_cast<T>(x & y));
       CHECK(binary<T>(Primitive::bit_or, a, b) == static_cast<T>(x | y));
       CHECK(binary<T>(Primitive::bit_xor, a, b) == static_cast<T>(x ^ y));
@@ -124,7 +128,8 @@ TEST_CASE("Float to integer is the machine's own cvtt, for random bits") {
   for (int i = 0; i < 200'000; ++i) {
     const std::uint64_t bits = random();
     // Half of them near the borders of i32 and i64, where all the trouble is.
-    const double d = i % 2 ? std::bit_cast<double>(bits) : std::ldexp(static_cast<double>(static_cast<std::int64_t>(bits)), -static_cast<int>(bits % 40));
+    const double d = i % 2 ? std::bit_cast<double>(bits)
+                           : std::ldexp(static_cast<double>(static_cast<std::int64_t>(bits)), -static_cast<int>(bits % 40));
     const float f = i % 2 ? std::bit_cast<float>(static_cast<std::uint32_t>(bits)) : static_cast<float>(d);
     if (cast<std::int32_t>(f) != _mm_cvttss_si32(_mm_set_ss(f))) FAIL(f);
     if (cast<std::int64_t>(f) != _mm_cvttss_si64(_mm_set_ss(f))) FAIL(f);
@@ -191,7 +196,8 @@ TEST_CASE("Floats are IEEE: rounding, signs of zero, NaN in comparisons, fma") {
   CHECK(binary<bool>(Primitive::eq, 0.0, -0.0));
   CHECK(binary<double>(Primitive::copysign, 3.0, -0.0) == -3.0);
   const double a = 1 + 0x1p-30, product = 1 + 0x1p-29;  // a * a less what rounds away
-  CHECK(from_bits<double>(evaluate({.op = Primitive::fma, .type = DType::f64}, to_bits(a), to_bits(a), to_bits(-product))) == 0x1p-60);
+  CHECK(from_bits<double>(evaluate({.op = Primitive::fma, .type = DType::f64}, to_bits(a), to_bits(a), to_bits(-product))) ==
+        0x1p-60);
 }
 
 TEST_CASE("select keeps every bit, halves and NaN included; bitcast changes none") {
@@ -201,13 +207,16 @@ TEST_CASE("select keeps every bit, halves and NaN included; bitcast changes none
     CHECK(evaluate({.op = Primitive::select, .type = t}, 0, a, b) == b);
   }
   CHECK(evaluate({.op = Primitive::bitcast, .type = DType::i16, .from = DType::f16}, 0x7d01) == 0x7d01);
-  CHECK(from_bits<std::int32_t>(evaluate({.op = Primitive::bitcast, .type = DType::i32, .from = DType::f32}, to_bits(-1.0f))) == static_cast<std::int32_t>(0xbf800000));
+  CHECK(from_bits<std::int32_t>(evaluate({.op = Primitive::bitcast, .type = DType::i32, .from = DType::f32}, to_bits(-1.0f))) ==
+        static_cast<std::int32_t>(0xbf800000));
 }
 
 TEST_CASE("check keeps the first fault; an op on a type it does not take is our bug") {
   Fault fault = Fault::none;
-  const Instruction division{.op = Primitive::check, .type = DType::boolean, .payload = static_cast<std::uint64_t>(Fault::division_by_zero)};
-  const Instruction index{.op = Primitive::check, .type = DType::boolean, .payload = static_cast<std::uint64_t>(Fault::index_out_of_range)};
+  const Instruction division{
+      .op = Primitive::check, .type = DType::boolean, .payload = static_cast<std::uint64_t>(Fault::division_by_zero)};
+  const Instruction index{
+      .op = Primitive::check, .type = DType::boolean, .payload = static_cast<std::uint64_t>(Fault::index_out_of_range)};
   CHECK(evaluate(index, 0, 0, 0, &fault) == 0);
   CHECK(fault == Fault::none);
   CHECK(evaluate(division, 1, 0, 0, &fault) == 1);
@@ -220,7 +229,8 @@ TEST_CASE("check keeps the first fault; an op on a type it does not take is our 
 }
 
 TEST_CASE("Library functions and primitives are found by their names") {
-  for (std::size_t i = 0; i < std::size(primitive_table); ++i) CHECK(primitive_from_name(primitive_table[i].name) == static_cast<Primitive>(i));
+  for (std::size_t i = 0; i < std::size(primitive_table); ++i)
+    CHECK(primitive_from_name(primitive_table[i].name) == static_cast<Primitive>(i));
   CHECK_FALSE(primitive_from_name("multiply"));
   CHECK(library_function_from_name("atan2") == LibraryFunction::atan2);
   CHECK_FALSE(library_function_from_name("system"));

@@ -13,11 +13,13 @@ namespace {
 std::uint32_t bits_of(float x) { return std::bit_cast<std::uint32_t>(x); }
 float float_of(std::uint32_t bits) { return std::bit_cast<float>(bits); }
 
-// f32 values around every rounding border of a half with `dropped` bits fewer: each half, the middle to the next, and their neighbours.
+// f32 values around every rounding border of a half with `dropped` bits fewer: each half, the middle to the next, and their
+// neighbours.
 template <class Check>
 void near_borders(int dropped, Check check) {
   for (std::uint32_t upper = 0; upper < (1u << (32 - dropped)); ++upper)
-    for (std::uint32_t lower : {0u, 1u, (1u << (dropped - 1)) - 1, 1u << (dropped - 1), (1u << (dropped - 1)) + 1, (1u << dropped) - 1})
+    for (std::uint32_t lower :
+         {0u, 1u, (1u << (dropped - 1)) - 1, 1u << (dropped - 1), (1u << (dropped - 1)) + 1, (1u << dropped) - 1})
       check(float_of((upper << dropped) | lower));
 }
 
@@ -44,7 +46,8 @@ TEST_CASE("f32 to f16 rounds as the compiler's _Float16 does") {
   near_borders(13, check);
   // Subnormal halves: the middles lie lower in the f32.
   for (std::uint32_t h = 0; h < 0x400; ++h)
-    for (int step : {-1, 0, 1}) check(float_of(bits_of((static_cast<float>(h) + 0.5f) * 0x1p-24f) + static_cast<std::uint32_t>(step)));
+    for (int step : {-1, 0, 1})
+      check(float_of(bits_of((static_cast<float>(h) + 0.5f) * 0x1p-24f) + static_cast<std::uint32_t>(step)));
   std::mt19937 random(1);
   for (int i = 0; i < 1'000'000; ++i) check(float_of(random()));
   CHECK(different == 0);

@@ -50,11 +50,12 @@ std::vector<std::uint64_t> interesting(DType type) {
       bits = {0, 1};
     } else if constexpr (Integer<T>) {
       using Limits = std::numeric_limits<T>;
-      for (const T v : {Limits::min(), Limits::max(), static_cast<T>(Limits::min() + 1), static_cast<T>(Limits::max() - 1)}) bits.insert(to_bits(v));
+      for (const T v : {Limits::min(), Limits::max(), static_cast<T>(Limits::min() + 1), static_cast<T>(Limits::max() - 1)})
+        bits.insert(to_bits(v));
       for (int i : {0, 1, 2, 3, 5, 7, 8, 31, 63, 100, -1, -2, -3, -5, -8, -100}) bits.insert(to_bits(static_cast<T>(i)));
     } else {
-      for (double v : {0.0, 0.25, 0.4, 0.5, 0.9999999, 1.0, 1.5, 2.0, 2.5, 3.7, 10.0, 15.25, 88.0, 100.0, 300.5, 1e5, 1e10, 1e20, 1e38, 1e300, 1e-3, 1e-10, 1e-39,
-                       1e-310, inf, not_a_number})
+      for (double v : {0.0,   0.25,  0.4, 0.5,  0.9999999, 1.0,  1.5,   2.0,  2.5,   3.7,   10.0,   15.25, 88.0,
+                       100.0, 300.5, 1e5, 1e10, 1e20,      1e38, 1e300, 1e-3, 1e-10, 1e-39, 1e-310, inf,   not_a_number})
         for (double sign : {1.0, -1.0}) bits.insert(to_bits(detail::convert<T>(sign * v)));
     }
     return std::vector(bits.begin(), bits.end());
@@ -63,9 +64,12 @@ std::vector<std::uint64_t> interesting(DType type) {
 
 bool is_nan_of(DType type, std::uint64_t bits) {
   return with_type(type, [&]<class T>(std::type_identity<T>) {
-    if constexpr (Half<T>) return std::isnan(to_f32(from_bits<T>(bits)));
-    else if constexpr (Real<T>) return std::isnan(from_bits<T>(bits));
-    else return false;
+    if constexpr (Half<T>)
+      return std::isnan(to_f32(from_bits<T>(bits)));
+    else if constexpr (Real<T>)
+      return std::isnan(from_bits<T>(bits));
+    else
+      return false;
   });
 }
 
@@ -104,10 +108,14 @@ TEST_CASE("The code that build appends computes what evaluate does, for every ro
       std::vector<ValueId> in;
       for (ValueId i = 0; i < static_cast<ValueId>(operands); ++i) {
         const bool condition = op == Op::where && i == 0;
-        in.push_back(computed == type || condition ? i : listing.append({.op = Primitive::convert, .type = computed, .from = type, .in = {i, no_value, no_value}}));
+        in.push_back(
+            computed == type || condition
+                ? i
+                : listing.append({.op = Primitive::convert, .type = computed, .from = type, .in = {i, no_value, no_value}}));
       }
       ValueId result = build(op, type, in, listing);
-      if (is_half(result_dtype)) result = listing.append({.op = Primitive::convert, .type = type, .from = DType::f32, .in = {result, no_value, no_value}});
+      if (is_half(result_dtype))
+        result = listing.append({.op = Primitive::convert, .type = type, .from = DType::f32, .in = {result, no_value, no_value}});
       CHECK(cost(op, type) >= 0);
       CHECK(cost(op, type) <= static_cast<int>(listing.size()) * 20);
 
@@ -119,7 +127,8 @@ TEST_CASE("The code that build appends computes what evaluate does, for every ro
             const std::array all = {a, b, c};
             const std::span used = std::span(all).first(static_cast<std::size_t>(operands));
             Fault computed_fault = Fault::none, built_fault = Fault::none;
-            const std::uint64_t evaluated = evaluate(op, type, used, &computed_fault), ran = listing.run(result, used, &built_fault);
+            const std::uint64_t evaluated = evaluate(op, type, used, &computed_fault),
+                                ran = listing.run(result, used, &built_fault);
             const bool equal = evaluated == ran || (is_nan_of(result_dtype, evaluated) && is_nan_of(result_dtype, ran));
             different += !equal || computed_fault != built_fault;
           }
@@ -139,8 +148,9 @@ TEST_CASE("Integer division: floored, truncated, remainders of both signs, PyTor
   struct Row {
     std::int32_t a, b, floored, truncated, remainder, fmod;
   };
-  for (const Row& r : {Row{7, 2, 3, 3, 1, 1}, Row{-7, 2, -4, -3, 1, -1}, Row{7, -2, -4, -3, -1, 1}, Row{-7, -2, 3, 3, -1, -1}, Row{6, -3, -2, -2, 0, 0},
-                       Row{INT_MIN, -1, INT_MIN, INT_MIN, 0, 0}, Row{INT_MIN, 3, -715827883, -715827882, 1, -2}}) {
+  for (const Row& r :
+       {Row{7, 2, 3, 3, 1, 1}, Row{-7, 2, -4, -3, 1, -1}, Row{7, -2, -4, -3, -1, 1}, Row{-7, -2, 3, 3, -1, -1},
+        Row{6, -3, -2, -2, 0, 0}, Row{INT_MIN, -1, INT_MIN, INT_MIN, 0, 0}, Row{INT_MIN, 3, -715827883, -715827882, 1, -2}}) {
     INFO(r.a << " / " << r.b);
     CHECK(value<std::int32_t>(Op::floor_divide, r.a, r.b) == r.floored);
     CHECK(value<std::int32_t>(Op::trunc_divide, r.a, r.b) == r.truncated);
@@ -175,7 +185,8 @@ TEST_CASE("Float remainders and floor division are Python's") {
     double a, b, floored, remainder, fmod;
   };
   // From CPython: a // b, a % b, math.fmod(a, b).
-  for (const Row& r : {Row{5.5, 2, 2, 1.5, 1.5}, Row{-5.5, 2, -3, 0.5, -1.5}, Row{5.5, -2, -3, -0.5, 1.5}, Row{-5.5, -2, 2, -1.5, -1.5}, Row{1.0, 0.1, 9, 0.09999999999999995, 0.09999999999999995},
+  for (const Row& r : {Row{5.5, 2, 2, 1.5, 1.5}, Row{-5.5, 2, -3, 0.5, -1.5}, Row{5.5, -2, -3, -0.5, 1.5},
+                       Row{-5.5, -2, 2, -1.5, -1.5}, Row{1.0, 0.1, 9, 0.09999999999999995, 0.09999999999999995},
                        Row{-1e-20, 3, -1, 3, -1e-20}, Row{4, 2, 2, 0, 0}, Row{-0.0, 2, -0.0, -0.0, -0.0}, Row{3, inf, 0, 3, 3}}) {
     INFO(r.a << " / " << r.b);
     CHECK(same(value<double>(Op::floor_divide, r.a, r.b), r.floored));
@@ -219,7 +230,8 @@ TEST_CASE("Extremes: NaN propagates in maximum and loses in fmax") {
     CHECK(std::isnan(value<double>(op, not_a_number, not_a_number)));
   }
   // Of two NaNs the first.
-  CHECK(evaluate(Op::maximum, DType::f64, std::array<std::uint64_t, 2>{0x7ff8000000000001, 0x7ff8000000000002}) == 0x7ff8000000000001);
+  CHECK(evaluate(Op::maximum, DType::f64, std::array<std::uint64_t, 2>{0x7ff8000000000001, 0x7ff8000000000002}) ==
+        0x7ff8000000000001);
   CHECK(value<bool>(Op::maximum, true, false));
   CHECK_FALSE(value<bool>(Op::fmin, true, false));
   CHECK(value<std::int8_t>(Op::fmin, -5, 3) == -5);
@@ -232,7 +244,8 @@ TEST_CASE("Signs, rounding, classification") {
   CHECK(value<std::uint8_t>(Op::sign, 200) == 1);
   CHECK(value<std::int64_t>(Op::sign, INT64_MIN) == -1);
   CHECK(value<bool>(Op::sign, true));
-  for (auto [x, rounded] : std::map<double, double>{{0.5, 0}, {1.5, 2}, {2.5, 2}, {-1.5, -2}, {2.4999, 2}}) CHECK(value<double>(Op::round, x) == rounded);
+  for (auto [x, rounded] : std::map<double, double>{{0.5, 0}, {1.5, 2}, {2.5, 2}, {-1.5, -2}, {2.4999, 2}})
+    CHECK(value<double>(Op::round, x) == rounded);
   CHECK(value<std::int32_t>(Op::floor, -7) == -7);
   CHECK(value<std::int32_t>(Op::abs, INT_MIN) == INT_MIN);
   CHECK(truth<double>(Op::signbit, -0.0));
@@ -327,29 +340,15 @@ TEST_CASE("erfinv and digamma, against values computed to 30 digits") {
   };
   // mpmath.digamma, mpmath.erfinv
   const Row digammas[] = {
-      {0.5, -1.9635100260214234794},
-      {1.0, -0.57721566490153286061},
-      {1.4616321449683623, -9.2412655217294274792e-17},
-      {2.5, 0.70315664064524318723},
-      {9.999, 2.2516474172057353142},
-      {10.0, 2.2517525890667211076},
-      {1e-5, -100000.57719921567289},
-      {-0.5, 0.036489973978576520559},
-      {-3.25, 4.4662758723502799671},
-      {-20.75, -0.085143521734187153786},
-      {1e6, 13.815510057964190771},
-      {100.5, 4.6051743525818452119},
+      {0.5, -1.9635100260214234794},      {1.0, -0.57721566490153286061},  {1.4616321449683623, -9.2412655217294274792e-17},
+      {2.5, 0.70315664064524318723},      {9.999, 2.2516474172057353142},  {10.0, 2.2517525890667211076},
+      {1e-5, -100000.57719921567289},     {-0.5, 0.036489973978576520559}, {-3.25, 4.4662758723502799671},
+      {-20.75, -0.085143521734187153786}, {1e6, 13.815510057964190771},    {100.5, 4.6051743525818452119},
   };
   const Row erfinvs[] = {
-      {1e-10, 8.8622692545275804594e-11},
-      {0.001, 0.00088622715746655212301},
-      {0.3, 0.27246271472675434502},
-      {0.5, 0.47693627620446987338},
-      {0.7, 0.73286907795921678488},
-      {-0.9, -1.1630871536766741628},
-      {0.99, 1.8213863677184494559},
-      {0.9999999, 3.7665625816384708887},
-      {0.99999999999999, 5.4725525174145354146},
+      {1e-10, 8.8622692545275804594e-11}, {0.001, 0.00088622715746655212301}, {0.3, 0.27246271472675434502},
+      {0.5, 0.47693627620446987338},      {0.7, 0.73286907795921678488},      {-0.9, -1.1630871536766741628},
+      {0.99, 1.8213863677184494559},      {0.9999999, 3.7665625816384708887}, {0.99999999999999, 5.4725525174145354146},
       {-0.25, -0.22531205501217810473},
   };
   for (const auto& [x, y] : digammas) {

@@ -1,9 +1,9 @@
 // `./dev ulp`: how far ir/math.h is from the exact result, in units of the last place.
 //
-// f32: all 2^32 inputs. f64: random inputs, a quarter each from all exponents, from exponents near 0, from next to +-1, and even in
-// [-760, 760]. The reference is the system's libm one format wider (double, long double), which is within 0.002 ULP here; whatever
-// comes within 0.02 ULP of the bound, and the worst input of each function, is decided by MPFR with 300 bits. NaN, infinities and signs of
-// zeros must agree exactly.
+// f32: all 2^32 inputs. f64: random inputs, a quarter each from all exponents, from exponents near 0, from next to +-1, and
+// even in [-760, 760]. The reference is the system's libm one format wider (double, long double), which is within 0.002 ULP
+// here; whatever comes within 0.02 ULP of the bound, and the worst input of each function, is decided by MPFR with 300 bits.
+// NaN, infinities and signs of zeros must agree exactly.
 //
 // An error is |result - exact| / (spacing of the format's numbers at the exact value); an infinite result counts as 2^emax.
 #include <fmt/format.h>
@@ -52,7 +52,10 @@ void run(const T* in, T* out, F f) {
   run_plain(in, out, f);
 }
 
-template <class W> W sigmoid_reference(W x) { return 1 / (1 + std::exp(-x)); }
+template <class W>
+W sigmoid_reference(W x) {
+  return 1 / (1 + std::exp(-x));
+}
 
 int mpfr_sigmoid(mpfr_t out, mpfr_t x, mpfr_rnd_t mode) {
   mpfr_neg(out, x, mode);
@@ -70,20 +73,23 @@ struct Function {
   int (*exact)(mpfr_t, mpfr_t, mpfr_rnd_t);
 };
 
-#define BRAZE_FUNCTION(name, wide, mpfr)                                                                     \
-  Function {                                                                                                 \
-    #name, [](const float* in, float* out) { run(in, out, [](auto x) { return math::name(x); }); },          \
-        [](const double* in, double* out) { run(in, out, [](auto x) { return math::name(x); }); },           \
-        [](const float* in, double* out) {                                                                   \
-          for (std::size_t i = 0; i < batch; ++i) out[i] = wide(static_cast<double>(in[i]));                 \
-        },                                                                                                   \
+#define BRAZE_FUNCTION(name, wide, mpfr)                                                                                \
+  Function {                                                                                                            \
+    #name, [](const float* in, float* out) { run(in, out, [](auto x) { return math::name(x); }); },                     \
+        [](const double* in, double* out) { run(in, out, [](auto x) { return math::name(x); }); },                      \
+        [](const float* in, double* out) {                                                                              \
+          for (std::size_t i = 0; i < batch; ++i) out[i] = wide(static_cast<double>(in[i]));                            \
+        },                                                                                                              \
         [](long double x) { return wide(x); }, [](mpfr_t out, mpfr_t x, mpfr_rnd_t mode) { return mpfr(out, x, mode); } \
   }
 
 const Function functions[] = {
-    BRAZE_FUNCTION(exp, std::exp, mpfr_exp),       BRAZE_FUNCTION(exp2, std::exp2, mpfr_exp2),
-    BRAZE_FUNCTION(expm1, std::expm1, mpfr_expm1), BRAZE_FUNCTION(log, std::log, mpfr_log),
-    BRAZE_FUNCTION(log1p, std::log1p, mpfr_log1p), BRAZE_FUNCTION(tanh, std::tanh, mpfr_tanh),
+    BRAZE_FUNCTION(exp, std::exp, mpfr_exp),
+    BRAZE_FUNCTION(exp2, std::exp2, mpfr_exp2),
+    BRAZE_FUNCTION(expm1, std::expm1, mpfr_expm1),
+    BRAZE_FUNCTION(log, std::log, mpfr_log),
+    BRAZE_FUNCTION(log1p, std::log1p, mpfr_log1p),
+    BRAZE_FUNCTION(tanh, std::tanh, mpfr_tanh),
     BRAZE_FUNCTION(sigmoid, sigmoid_reference, mpfr_sigmoid),
 };
 
@@ -135,7 +141,8 @@ class Exact {
   mpfr_t x_, y_;
 };
 
-template <class T> struct Worst {
+template <class T>
+struct Worst {
   double error = -1;
   T input = 0, result = 0;
   void take(double e, T x, T y) {
@@ -148,8 +155,8 @@ template <class T> struct Worst {
 
 struct Options {
   unsigned threads = std::max(1u, std::thread::hardware_concurrency());
-  std::uint32_t stride = 1;               // f32: every stride-th input
-  std::uint64_t samples = 100'000'000;    // f64
+  std::uint32_t stride = 1;             // f32: every stride-th input
+  std::uint64_t samples = 100'000'000;  // f64
   std::uint64_t seed = 1;
   std::string only;
 };
@@ -196,12 +203,18 @@ Worst<float> sweep_f32(const Function& f, const Options& options) {
 
 double sample(std::mt19937_64& random) {
   const std::uint64_t bits = random(), sign = bits << 63, mantissa = random() >> 12;
-  const auto with_exponent = [&](int e) { return std::bit_cast<double>(sign | (static_cast<std::uint64_t>(e + 1023) << 52) | mantissa); };
+  const auto with_exponent = [&](int e) {
+    return std::bit_cast<double>(sign | (static_cast<std::uint64_t>(e + 1023) << 52) | mantissa);
+  };
   switch ((bits >> 1) % 4) {
-    case 0: return std::bit_cast<double>(random());  // all exponents, NaN and infinities
-    case 1: return with_exponent(static_cast<int>((bits >> 8) % 44) - 32);
-    case 2: return std::copysign(1.0, (bits & 2) ? 1.0 : -1.0) + std::ldexp(with_exponent(0), -1 - static_cast<int>((bits >> 8) % 52));
-    default: return std::copysign(static_cast<double>(mantissa) * 0x1p-52 * 760, (bits & 1) ? -1.0 : 1.0);
+    case 0:
+      return std::bit_cast<double>(random());  // all exponents, NaN and infinities
+    case 1:
+      return with_exponent(static_cast<int>((bits >> 8) % 44) - 32);
+    case 2:
+      return std::copysign(1.0, (bits & 2) ? 1.0 : -1.0) + std::ldexp(with_exponent(0), -1 - static_cast<int>((bits >> 8) % 52));
+    default:
+      return std::copysign(static_cast<double>(mantissa) * 0x1p-52 * 760, (bits & 1) ? -1.0 : 1.0);
   }
 }
 
@@ -249,12 +262,18 @@ int main(int argc, char** argv) {
       continue;
     }
     if (!value) return usage();
-    if (name == "--only") options.only = value;
-    else if (name == "--samples") options.samples = std::stoull(value);
-    else if (name == "--stride") options.stride = static_cast<std::uint32_t>(std::max(1ul, std::stoul(value)));
-    else if (name == "--threads") options.threads = static_cast<unsigned>(std::max(1ul, std::stoul(value)));
-    else if (name == "--seed") options.seed = std::stoull(value);
-    else return usage();
+    if (name == "--only")
+      options.only = value;
+    else if (name == "--samples")
+      options.samples = std::stoull(value);
+    else if (name == "--stride")
+      options.stride = static_cast<std::uint32_t>(std::max(1ul, std::stoul(value)));
+    else if (name == "--threads")
+      options.threads = static_cast<unsigned>(std::max(1ul, std::stoul(value)));
+    else if (name == "--seed")
+      options.seed = std::stoull(value);
+    else
+      return usage();
     ++i;
   }
   bool good = true;
