@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <cstring>
 #include <set>
 
 #include "ir/error.h"
@@ -115,11 +116,11 @@ TEST_CASE("moving a graph keeps its nodes where they are") {
   CHECK(moved.type(x) == Type{DType::f32, {3}});
 }
 
-TEST_CASE("a chain of a million nodes builds, prints, parses, verifies and dies on a small stack") {
+TEST_CASE("a chain of a million nodes builds, prints, parses, verifies, runs and dies on a small stack") {
   bool done = false;
   on_small_stack([&] {
     Graph g;
-    Value x = g.parameter({DType::f32, {2}}, Parameter::Kind::buffer, "x");
+    Value x = g.parameter({DType::i64, {2}}, Parameter::Kind::buffer, "x");
     const Value first = x;
     for (int i = 0; i < 1'000'000; ++i) x = i % 2 ? binary(g, Op::add, x, first) : unary(g, Op::neg, x);
     g.results = {x};
@@ -128,6 +129,13 @@ TEST_CASE("a chain of a million nodes builds, prints, parses, verifies and dies 
     const Graph again = parse_graph(printed);
     verify(again);
     if (again.size() != g.size() || print(again) != printed) return;
+    HostArray argument = make_host_array(DType::i64, {2});
+    std::memset(argument.data.get(), 0, 16);
+    argument.data[0] = std::byte{3};
+    const auto result = interpret(again, {&argument, 1}, {});
+    std::int64_t got[2];
+    std::memcpy(got, result[0].data.get(), sizeof got);
+    if (got[0] != 3 || got[1] != 0) return;  // each four nodes are -(-x + x) + x
     done = true;
   });
   CHECK(done);
