@@ -1,10 +1,16 @@
 #!/usr/bin/env python3
-"""Derives the polynomial coefficients of ir/math.h: weighted minimax by Remez exchange, in 60 digits (mpmath).
+"""Writes ir/math_coefficients.h: weighted minimax polynomials by Remez exchange, in 60 digits (mpmath).
 
 Coefficients are rounded to the target format one after the other, lowest power first, and those that remain are fitted again
-after each rounding, so that the rounding of one is absorbed by the next. `python3 coefficients.py` prints C++ arrays and
-the error that is left, as a power of two, relative to the function (or to what the comment names).
+after each rounding, so that the rounding of one is absorbed by the next. Usage, from the root:
+
+    python3 tests/ulp/coefficients.py > ir/math_coefficients.h
+
+The error that is left goes to stderr as a power of two, relative to the function. It takes a minute.
 """
+import sys
+import textwrap
+
 import mpmath as mp
 
 mp.mp.dps = 60
@@ -71,12 +77,21 @@ def fit(f, weight, lo, hi, count, kind):
     return fixed, worst
 
 
-def show(name, f, weight, lo, hi, count, kind):
-    c, worst = fit(f, weight, lo, hi, count, kind)
-    # A number of the format prints exactly as a hexadecimal float.
+def row(name, comment, f, weight, interval, count, kind, given=()):
+    """One array of the header: `given` leading coefficients and `count` fitted ones."""
+    c, worst = fit(f, weight, *interval, count, kind)
+    print(f"{name} {kind}: 2^{float(mp.log(worst, 2)):.1f}", file=sys.stderr, flush=True)
     suffix = "f" if kind == "float" else ""
-    text = ", ".join(float(x).hex().replace("0000000p", "p").replace("00000p", "p") + suffix for x in c)
-    print(f"// {name}, {kind}: 2^{float(mp.log(worst, 2)):.1f}\n{{{text}}}\n", flush=True)
+    # A number of the format prints exactly as a hexadecimal float.
+    numbers = [shortest(x) + suffix for x in [*given, *c]]
+    text = textwrap.fill(", ".join(numbers) + "};", 124, initial_indent=" " * 6, subsequent_indent=" " * 6)
+    return f"  // {comment}\n  static constexpr std::array {name} = {{\n{text}\n"
+
+
+def shortest(x):
+    """A hexadecimal float without the zeros that end its digits."""
+    digits, exponent = float(x).hex().split("p")
+    return digits.rstrip("0").rstrip(".") + "p" + exponent.removeprefix("+")
 
 
 half_ln2 = mp.log(2) / 2 * mp.mpf("1.0001")  # rounding n may leave a little more
@@ -117,26 +132,53 @@ def relative_to(f, scale):
     return lambda x: scale(x) / f(x) if x else 0
 
 
+HEADER = """// The coefficients of ir/math.h, lowest power first: the output of tests/ulp/coefficients.py, and nobody edits a digit.
+#pragma once
+
+#include <array>
+
+namespace braze::ir::math {
+
+template <class T>
+struct Coefficients;
+
+// clang-format off: several numbers a line"""
+
+
+def rows(kind):
+    """The arrays of one format. Counts are the least that keep the polynomial's own error well below a rounding."""
+    short = kind == "float"
+    ln2, half, quarter = (-half_ln2, half_ln2), (mp.mpf("-0.50001"), mp.mpf("0.50001")), (-half_ln2 / 2, half_ln2 / 2)
+    yield row("exp", "e^r = sum c[k] r^k on |r| <= ln 2 / 2", exp_tail, relative_to(mp.exp, lambda r: r**2), ln2,
+              5 if short else 10, kind, given=(1, 1))
+    yield row("exp2", "2^r = sum c[k] r^k on |r| <= 1/2", exp2_tail, relative_to(lambda r: mp.power(2, r), lambda r: r), half,
+              6 if short else 11, kind, given=(1,))
+    yield row("expm1", "e^r - 1 - r = r^2 sum c[k] r^k on |r| <= ln 2 / 2", exp_tail, relative_to(mp.expm1, lambda r: r**2), ln2,
+              6 if short else 11, kind)
+    if short:
+        yield row("log", "log(1 + f) - f = f^2 sum c[k] f^k on [-1/4, 1/2]", log_tail, relative_to(mp.log1p, lambda f: f**2),
+                  (mp.mpf("-0.2501"), mp.mpf("0.5001")), 9, kind)
+    else:
+        yield row("log", "2 atanh(s) - 2 s = s^3 sum c[k] s^2k on |s| <= 1/5", atanh_tail,
+                  relative_to(lambda z: 2 * mp.atanh(mp.sqrt(z)), lambda z: z * mp.sqrt(z)), (mp.mpf(0), mp.mpf("0.0401")), 7, kind)
+    yield row("tanh_exp", "e^2r - 1 = r sum c[k] r^k on |r| <= ln 2 / 4", expm1_2, relative_to(lambda r: mp.exp(2 * r), lambda r: r),
+              quarter, 6 if short else 12, kind)
+    yield row("tanh", "tanh(x) - x = x^3 sum c[k] x^2k on |x| <= 1", tanh_tail,
+              relative_to(lambda z: mp.tanh(mp.sqrt(z)), lambda z: z * mp.sqrt(z)), (mp.mpf(0), mp.mpf("1.001")), 7 if short else 15, kind)
+    if short:
+        yield row("sigmoid", "e^r = sum c[k] r^k on |r| <= ln 2 / 2, computed in f64", mp.exp, lambda r: mp.exp(-r), ln2, 7, "double")
+
+
+def relative_to(f, scale):
+    """The weight that makes errors in the polynomial relative to f, when `scale` multiplies the polynomial."""
+    return lambda x: scale(x) / f(x) if x else 0
+
+
 def main():
-    ln2_wide = (-half_ln2, half_ln2)
-    exp_weight, expm1_weight = relative_to(mp.exp, lambda r: r**2), relative_to(mp.expm1, lambda r: r**2)
-    log_weight = relative_to(mp.log1p, lambda f: f**2)
-    atanh_weight = relative_to(lambda z: 2 * mp.atanh(mp.sqrt(z)), lambda z: z * mp.sqrt(z))
-    tanh_weight = relative_to(lambda z: mp.tanh(mp.sqrt(z)), lambda z: z * mp.sqrt(z))
-    exp2_weight = relative_to(lambda r: mp.power(2, r), lambda r: r)
-    double_weight = relative_to(lambda r: mp.exp(2 * r), lambda r: r)
-    for kind, terms in (("float", 5), ("double", 10)):
-        show("exp: (e^r - 1 - r) / r^2", exp_tail, exp_weight, *ln2_wide, terms, kind)
-    for kind, terms in (("float", 6), ("double", 11)):
-        show("expm1: (e^r - 1 - r) / r^2", exp_tail, expm1_weight, *ln2_wide, terms, kind)
-    for kind, terms in (("float", 6), ("double", 11)):
-        show("exp2: (2^r - 1) / r", exp2_tail, exp2_weight, mp.mpf("-0.50001"), mp.mpf("0.50001"), terms, kind)
-    show("sigmoid of f32, in f64: e^r", mp.exp, lambda r: mp.exp(-r), *ln2_wide, 7, "double")
-    show("log: (log(1 + f) - f) / f^2", log_tail, log_weight, mp.mpf("-0.2501"), mp.mpf("0.5001"), 9, "float")
-    show("log: (2 atanh(s) - 2 s) / s^3 in s^2", atanh_tail, atanh_weight, mp.mpf(0), mp.mpf("0.0401"), 7, "double")
-    for kind, terms, core_terms in (("float", 6, 7), ("double", 11, 15)):
-        show("tanh: (e^(2r) - 1) / r", expm1_2, double_weight, -half_ln2 / 2, half_ln2 / 2, terms, kind)
-        show("tanh: (tanh(x) - x) / x^3 in x^2", tanh_tail, tanh_weight, mp.mpf(0), mp.mpf("1.001"), core_terms, kind)
+    print(HEADER)
+    for kind in ("float", "double"):
+        print(f"template <>\nstruct Coefficients<{kind}> {{\n{''.join(rows(kind))}}};")
+    print("// clang-format on\n\n}  // namespace braze::ir::math")
 
 
 if __name__ == "__main__":
