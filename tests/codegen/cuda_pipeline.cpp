@@ -1,0 +1,255 @@
+// Graphs through the whole pipeline for a GPU: the kernels, run by the loop interpreter, agree with the graph interpreter, and NVRTC
+// compiles their text without spills.
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <random>
+
+#include "codegen/backend.h"
+#include "codegen/cuda/nvrtc.h"
+#include "ir/error.h"
+#include "ir/graph.h"
+#include "ir/scalar.h"
+#include "passes/nest.h"
+#include "passes/passes.h"
+#include "tests/catch.h"
+
+using namespace braze;
+
+namespace {
+
+struct Case {
+  const char* name;
+  const char* graph;
+  std::vector<std::int64_t> symbols;
+  bool exact = true;  // else within the summation's bound
+};
+
+const std::vector<Case>& cases() {
+  static const std::vector<Case> all{
+      {"chain", R"(graph chain(%x: f32[n], %y: f32[n], %a: f32[] scalar) {
+  %0 = expand %a {shape = [n]} : f32[n]
+  %1 = mul %0, %x : f32[n]
+  %2 = add %1, %y : f32[n]
+  %3 = tanh %2 : f32[n]
+  return %3, %1
+})", {1000}},
+      {"transposed_sum", R"(graph transposed(%x: f64[n, n]) {
+  %0 = permute %x {order = [1, 0]} : f64[n, n]
+  %1 = add %x, %0 : f64[n, n]
+  return %1
+})", {70}},
+      {"short_rows", R"(graph short(%x: i32[n, 3], %y: i32[3]) {
+  %0 = expand %y {shape = [n, 3]} : i32[n, 3]
+  %1 = floor_divide %x, %0 : i32[n, 3]
+  return %1
+})", {333}},
+      {"where_pad", R"(graph pads(%x: bf16[n, 40], %c: bf16[] scalar, m: index) {
+  %0 = pad %x, %c {low = [2, 1], high = [0, 3], sizes = [m, 44]} : bf16[m, 44]
+  %1 = exp %0 : bf16[m, 44]
+  %2 = isfinite %1 : bool[m, 44]
+  return %1, %2
+})", {9, 11}},
+      {"scalar", R"(graph point(%x: f32[], %y: f32[]) {
+  %0 = pow %x, %y : f32[]
+  return %0
+})", {}},
+      {"sum_rows", R"(graph rows(%x: f32[n, m]) {
+  %0 = mul %x, %x : f32[n, m]
+  %1 = sum %0 {dims = [1]} : f32[n]
+  return %1
+})", {7, 1000}, false},
+      {"sum_short_rows", R"(graph short_rows(%x: f16[n, 50]) {
+  %0 = sum %x {dims = [1]} : f16[n]
+  return %0
+})", {37}, false},
+      {"sum_columns", R"(graph columns(%x: f32[n, m]) {
+  %0 = sum %x {dims = [0]} : f32[m]
+  return %0
+})", {100, 75}, false},
+      {"sum_all_integers", R"(graph integers(%x: i8[n, m]) {
+  %0 = sum %x {dims = [0, 1]} : i64[]
+  return %0
+})", {30, 77}},
+      {"sum_nothing", R"(graph nothing(%x: f32[n, m]) {
+  %0 = sum %x {dims = [1]} : f32[n]
+  return %0
+})", {5, 0}},
+      {"middle_any_all", R"(graph middle(%x: bool[4, n, 5]) {
+  %0 = any %x {dims = [1]} : bool[4, 5]
+  %1 = all %x {dims = [1]} : bool[4, 5]
+  return %0, %1
+})", {9}},
+      {"extremes", R"(graph extremes(%x: f32[n, m]) {
+  %0:2 = max_with_index %x {dims = [1]} : f32[n], i64[n]
+  %1 = argmin %x {dims = [1]} : i64[n]
+  %2 = min %x {dims = [1]} : f32[n]
+  return %0#0, %0#1, %1, %2
+})", {6, 300}},
+      {"argmax_columns", R"(graph argmax_columns(%x: i16[n, 40]) {
+  %0 = argmax %x {dims = [0]} : i64[40]
+  return %0
+})", {55}},
+      {"softmax", R"(graph softmax(%x: f32[n, m]) {
+  %0 = max %x {dims = [1]} : f32[n]
+  %1 = reshape %0 {shape = [n, 1]} : f32[n, 1]
+  %2 = expand %1 {shape = [n, m]} : f32[n, m]
+  %3 = sub %x, %2 : f32[n, m]
+  %4 = exp %3 : f32[n, m]
+  %5 = sum %4 {dims = [1]} : f32[n]
+  %6 = reshape %5 {shape = [n, 1]} : f32[n, 1]
+  %7 = expand %6 {shape = [n, m]} : f32[n, m]
+  %8 = div %4, %7 : f32[n, m]
+  return %8
+})", {5, 700}, false},
+      {"softmax_columns", R"(graph softmax_columns(%x: f32[n, m]) {
+  %0 = max %x {dims = [0]} : f32[m]
+  %1 = expand %0 {shape = [n, m]} : f32[n, m]
+  %2 = sub %x, %1 : f32[n, m]
+  %3 = exp %2 : f32[n, m]
+  %4 = sum %3 {dims = [0]} : f32[m]
+  %5 = expand %4 {shape = [n, m]} : f32[n, m]
+  %6 = div %3, %5 : f32[n, m]
+  return %6
+})", {50, 70}, false},
+      {"dot", R"(graph dots(%x: f32[n, k], %y: f32[k, m], %b: f32[m]) {
+  %0 = dot %x, %y : f32[n, m]
+  %1 = expand %b {shape = [n, m]} : f32[n, m]
+  %2 = add %0, %1 : f32[n, m]
+  return %2
+})", {70, 33, 90}, false},
+      {"dot_batch_f16", R"(graph halves(%x: f16[3, n, k], %y: f16[3, k, 20]) {
+  %0 = dot %x, %y : f16[3, n, 20]
+  return %0
+})", {17, 40}, false},
+      {"dot_i64", R"(graph integers(%x: i64[n, k], %y: i64[k, 5]) {
+  %0 = dot %x, %y : i64[n, 5]
+  return %0
+})", {9, 12}},
+  };
+  return all;
+}
+
+passes::Module scheduled(const Case& test) {
+  passes::Module module;
+  module.graph = ir::parse_graph("braze.ir 1\n" + std::string(test.graph) + "\n", test.name);
+  return passes::run_pipeline(std::move(module), {.target = ir::CudaTarget{}}, passes::Stage::loops);
+}
+
+std::vector<std::int64_t> sizes_of(const ir::Shape& shape, const std::vector<std::int64_t>& symbols) {
+  std::vector<std::int64_t> sizes;
+  for (const ir::Extent extent : shape) sizes.push_back(extent.is_symbol() ? symbols[extent.symbol()] : extent.number());
+  return sizes;
+}
+
+void fill(ir::HostArray& array, std::mt19937_64& random) {
+  ir::with_type(array.dtype, [&]<class T>(std::type_identity<T>) {
+    for (std::int64_t i = 0; i < array.elements(); ++i) {
+      T value{};
+      if constexpr (std::is_same_v<T, bool>) value = random() % 3 == 0;
+      else if constexpr (ir::Integer<T>) value = static_cast<T>(random() % 19 + 1);
+      else value = ir::detail::convert<T>(std::round(std::uniform_real_distribution<double>(-200, 200)(random)) / 64);
+      std::memcpy(array.data.get() + static_cast<std::size_t>(i) * sizeof(T), &value, sizeof(T));
+    }
+  });
+}
+
+double number(const ir::HostArray& array, std::int64_t index) {
+  return ir::with_type(array.dtype, [&]<class T>(std::type_identity<T>) {
+    T value;
+    std::memcpy(&value, array.data.get() + static_cast<std::size_t>(index) * sizeof(T), sizeof(T));
+    return ir::detail::convert<double>(value);
+  });
+}
+
+// Runs the kernels in order over one array a graph value.
+std::vector<ir::HostArray> run(passes::Module& module, const std::vector<ir::HostArray>& arguments, const std::vector<std::int64_t>& symbols) {
+  std::map<std::pair<ir::NodeId, std::uint32_t>, ir::HostArray> memory;
+  const auto parameters = module.graph.parameters();
+  for (std::size_t p = 0; p < parameters.size(); ++p) memory[{parameters[p].node, parameters[p].result}] = arguments[p];
+  const auto array = [&](ir::Value value) -> ir::HostArray& {
+    value = passes::stored_value(module.graph, value);
+    ir::HostArray& found = memory[{value.node, value.result}];
+    const ir::Type& type = module.graph.type(value);
+    if (!found.data) found = ir::make_host_array(type.dtype, sizes_of(type.shape, symbols));
+    return found;
+  };
+  std::vector<std::int64_t> values(module.index.size());
+  module.index.evaluate(symbols, values);
+  for (const passes::Lowered& lowered : module.kernels) {
+    std::vector<void*> buffers;
+    std::vector<std::int64_t> sizes, elements;
+    std::vector<std::uint64_t> scalars;
+    for (const ir::Value value : lowered.buffers) {
+      buffers.push_back(array(value).data.get());
+      elements.push_back(array(value).elements());
+    }
+    for (const ir::IndexId size : lowered.sizes) sizes.push_back(values[size]);
+    for (const std::uint32_t scalar : lowered.scalars) {
+      std::uint64_t bits = 0;
+      std::memcpy(&bits, arguments[scalar].data.get(), static_cast<std::size_t>(size_of(arguments[scalar].dtype)));
+      scalars.push_back(bits);
+    }
+    ir::verify(lowered.loops);
+    if (values[lowered.extent] == 0) continue;
+    const int fault = ir::interpret(lowered.loops, {buffers.data(), sizes.data(), scalars.data()}, 0, 0, {.buffer_elements = elements});
+    CHECK(fault == 0);
+  }
+  std::vector<ir::HostArray> results;
+  for (const ir::Value value : module.graph.results) results.push_back(array(value));
+  return results;
+}
+
+}  // namespace
+
+TEST_CASE("Graphs scheduled for a GPU compute what the graph interpreter does", "[cuda]") {
+  const unsigned seed = std::random_device{}();
+  INFO("seed " << seed);
+  std::mt19937_64 random(seed);
+  for (const Case& test : cases()) {
+    INFO(test.name);
+    passes::Module module = scheduled(test);
+    std::vector<ir::HostArray> arguments;
+    for (const ir::Value parameter : module.graph.parameters()) {
+      const ir::Type& type = module.graph.type(parameter);
+      arguments.push_back(ir::make_host_array(type.dtype, sizes_of(type.shape, test.symbols)));
+      fill(arguments.back(), random);
+    }
+    const ir::Graph original = ir::parse_graph("braze.ir 1\n" + std::string(test.graph) + "\n", test.name);
+    const std::vector<ir::HostArray> expected = ir::interpret(original, arguments, test.symbols);
+    const std::vector<ir::HostArray> got = run(module, arguments, test.symbols);
+    REQUIRE(got.size() == expected.size());
+    for (std::size_t r = 0; r < got.size(); ++r) {
+      REQUIRE(got[r].elements() == expected[r].elements());
+      for (std::int64_t i = 0; i < got[r].elements(); ++i) {
+        const double a = number(got[r], i), b = number(expected[r], i);
+        if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+        const double relative = is_half(got[r].dtype) ? 1.0 / 256 : 1e-4;
+        if (!test.exact && std::abs(a - b) <= relative * std::max(1.0, std::abs(b))) continue;
+        FAIL_CHECK("result " << r << " at " << i << ": " << a << ", not " << b);
+        break;
+      }
+    }
+  }
+}
+
+TEST_CASE("NVRTC compiles what the pipeline schedules for a GPU without spills", "[cuda]") {
+  std::vector<ir::Kernel> kernels;
+  for (const Case& test : cases())
+    for (passes::Lowered& lowered : scheduled(test).kernels) kernels.push_back(std::move(lowered.loops));
+  const std::string source = codegen::cuda_source(kernels, {});
+  try {
+    const auto& compiler = codegen::cuda::Nvrtc::instance();
+    for (const ir::CudaTarget& target : {ir::CudaTarget{.major = 8, .minor = 0}, ir::CudaTarget{.major = 9, .minor = 0}}) {
+      const auto result = compiler.compile(source, target);
+      CHECK(result.resources.size() == kernels.size());
+      for (const auto& kernel : result.resources) {
+        INFO(kernel.entry);
+        CHECK(kernel.spill_store_bytes == 0);
+        CHECK(kernel.spill_load_bytes == 0);
+      }
+    }
+  } catch (const DeviceError& error) {
+    WARN("skipped: " << error.what());
+  }
+}
