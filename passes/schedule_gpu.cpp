@@ -93,10 +93,19 @@ Writer::Writer(const Context& context, const std::string& suffix)
 }
 
 std::vector<ValueId> Writer::open_blocks(const std::vector<IndexId>& extents) {
-  extent_ = context_.index().number(1);
-  for (const IndexId extent : extents) extent_ = context_.index().mul(extent_, extent);
+  ir::IndexTable& index = context_.index();
+  extent_ = index.number(1);
+  std::vector<IndexId> several;
+  for (const IndexId extent : extents) {
+    extent_ = index.mul(extent_, extent);
+    if (!index.is_number(extent, 1)) several.push_back(extent);
+  }
   const ValueId block = emit_.open(LoopKind::block, emit_.size(extent_));
-  return emit_.digits(block, extents);
+  const std::vector<ValueId> digits = emit_.digits(block, several);
+  std::vector<ValueId> result;
+  auto next = digits.begin();
+  for (const IndexId extent : extents) result.push_back(index.is_number(extent, 1) ? emit_.number(0) : *next++);
+  return result;
 }
 
 void Writer::finish() {

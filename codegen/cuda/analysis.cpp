@@ -28,17 +28,21 @@ RangeResult products(const Range& a, const Range& b, DType type) {
   return fitted(*low, *high, type);
 }
 
-// Truncated division by a divisor that is at least 1.
+Wide magnitude(const Range& a) { return std::max(Wide{a.high}, -Wide{a.low}); }
+
+// Truncated division: no larger than what is divided, and by 0 it gives 0. C++ agrees for divisors that are at least 1.
 RangeResult quotient(const Range& a, const Range& b, DType type) {
-  if (b.low < 1) return {range_of(type), true};
-  const std::array<Wide, 4> corners{Wide{a.low} / b.low, Wide{a.low} / b.high, Wide{a.high} / b.low, Wide{a.high} / b.high};
-  const auto [low, high] = std::minmax_element(corners.begin(), corners.end());
-  return fitted(*low, *high, type);
+  if (b.low >= 1) {
+    const std::array<Wide, 4> corners{Wide{a.low} / b.low, Wide{a.low} / b.high, Wide{a.high} / b.low, Wide{a.high} / b.high};
+    const auto [low, high] = std::minmax_element(corners.begin(), corners.end());
+    return fitted(*low, *high, type);
+  }
+  return {fitted(-magnitude(a), magnitude(a), type).range, true};
 }
 
 RangeResult remainder(const Range& a, const Range& b, DType type) {
-  if (b.low < 1) return {range_of(type), true};
-  return fitted(a.low < 0 ? -(Wide{b.high} - 1) : 0, a.high > 0 ? std::min<Wide>(a.high, Wide{b.high} - 1) : 0, type);
+  const Wide most = std::max(std::min(magnitude(a), magnitude(b) - 1), Wide{0});
+  return {fitted(a.low < 0 ? -most : 0, a.high > 0 ? most : 0, type).range, b.low < 1};
 }
 
 // A count known to lie within the type's bits needs no guard.

@@ -23,7 +23,7 @@ struct Range {
   friend bool operator==(const Range&, const Range&) = default;
 };
 Range range_of(DType type);
-// The exact result of an operation, or the type's whole range when it may wrap. `wraps` says which.
+// What an operation may give. `wraps`: C++'s own operator may overflow, or differs from the primitive otherwise.
 struct RangeResult {
   Range range;
   bool wraps;

@@ -200,7 +200,7 @@ class Emitter {
     std::vector<std::string> sum;
     for (const ir::Term& term : access.terms) {
       const Expression& index = value(term.index);
-      if (term.stride == ir::Size::of(0)) continue;
+      if (term.stride == ir::Size::of(0) || index.text == "0") continue;
       if (term.stride == ir::Size::of(1))
         sum.push_back(access.terms.size() == 1 && access.offset == ir::Size::of(0) ? index.text : index.in(Binding::sum));
       else
@@ -255,9 +255,38 @@ class Emitter {
       const auto* nested = std::get_if<ir::For>(&s.node);
       return nested != nullptr && nested->kind == ir::LoopKind::block;
     });
-    if (shares_ && innermost) line("__syncthreads();");
+    if (innermost && shares_ && !ends_synchronised(loop.body)) line("__syncthreads();");
     close();
     --block_depth_;
+  }
+
+  bool touches_shared(const ir::Block& statements) const {
+    return std::any_of(statements.begin(), statements.end(), [&](const ir::Statement& s) { return touches_shared(s); });
+  }
+  bool touches_shared(const ir::Statement& statement) const {
+    const auto shared = [&](std::uint32_t array) {
+      return array >= ir::scratch_base && kernel_.scratch[array - ir::scratch_base].space == ir::Space::shared;
+    };
+    return std::visit(ir::match{[&](const ir::Load& s) { return shared(s.access.buffer); },
+                                [&](const ir::Store& s) { return shared(s.access.buffer); },
+                                [&](const ir::TreeFold& s) { return shared(s.arrays[0]); },
+                                [&](const ir::For& s) { return touches_shared(s.body); },
+                                [&](const ir::If& s) { return touches_shared(s.body); }, [](const auto&) { return false; }},
+                      statement.node);
+  }
+
+  // Whether a barrier follows the last access of shared memory.
+  bool ends_synchronised(const ir::Block& statements) const {
+    for (auto statement = statements.rbegin(); statement != statements.rend(); ++statement) {
+      if (std::holds_alternative<ir::Barrier>(statement->node)) return true;
+      const auto* loop = std::get_if<ir::For>(&statement->node);
+      if (loop != nullptr && ends_synchronised(loop->body)) {
+        if (loop->kind == ir::LoopKind::thread) return true;
+      } else if (touches_shared(*statement)) {
+        return false;
+      }
+    }
+    return false;
   }
 
   void thread_loop(const ir::For& loop) {
