@@ -7,7 +7,7 @@
 //    constant, or constant behind expand and the like); a number a splat of exactly these bits (0.0 is not -0.0; in an integer
 //    type -0.0 means 0, and a number that the type does not have matches nothing).
 //  * Every row of ir/ops.def is a builder here; folded() is any elementwise op whose operands are all splats.
-//  * To match, attributes are ignored. A pattern with attributes cannot be built: the rule's right side is then a function.
+//  * A commutative op matches in either order of its operands. To match, attributes are ignored. A pattern with attributes cannot be built: the rule's right side is then a function.
 #pragma once
 
 #include <concepts>

@@ -151,44 +151,53 @@ class Rewriter {
       after += weight(to_, to_.node(v));
       for (const Value operand : to_.node(v).in) pending.push_back(operand);
     }
-    invariant(after < match.weight, "the rule {} makes {} (weight {}) of weight {}", rule.name, ir::name(to_.node(result).op), after,
-              match.weight);
+    invariant(after < match.bindings.weight, "the rule {} makes {} (weight {}) of weight {}", rule.name, ir::name(to_.node(result).op), after,
+              match.bindings.weight);
   }
 
   bool matches(const Pattern& pattern, Value v, Match& match) const {
     const auto slot = static_cast<std::size_t>(pattern.slot);
     switch (pattern.kind) {
       case Pattern::Kind::any:
-        if (match.bound >> slot & 1) return match.values[slot] == v;
-        match.bound |= 1u << slot;
-        match.values[slot] = v;
+        if (match.bindings.bound >> slot & 1) return match.bindings.values[slot] == v;
+        match.bindings.bound |= 1u << slot;
+        match.bindings.values[slot] = v;
         return true;
       case Pattern::Kind::number: {
         const std::optional<ir::Literal> literal = splat(to_, v);
-        match.weight += splat_weight;
+        match.bindings.weight += splat_weight;
         return literal && equals(*literal, pattern.number);
       }
       case Pattern::Kind::literal: {
         const std::optional<ir::Literal> literal = splat(to_, v);
-        if (!literal || (match.bound_literals >> slot & 1 && match.literals[slot] != *literal)) return false;
-        match.bound_literals |= 1u << slot;
-        match.weight += splat_weight;
-        match.literals[slot] = *literal;
+        if (!literal || (match.bindings.bound_literals >> slot & 1 && match.bindings.literals[slot] != *literal)) return false;
+        match.bindings.bound_literals |= 1u << slot;
+        match.bindings.weight += splat_weight;
+        match.bindings.literals[slot] = *literal;
         return true;
       }
       case Pattern::Kind::folded: {
         const Node& node = to_.node(v);
-        match.weight += weight(to_, node);
+        match.bindings.weight += weight(to_, node);
         return info(node.op).elementwise() && std::all_of(node.in.begin(), node.in.end(), [&](Value in) { return splat(to_, in); });
       }
       case Pattern::Kind::op: break;
     }
     const Node& node = to_.node(v);
     if (node.op != pattern.op || node.in.size() != pattern.in->size()) return false;
-    for (std::size_t i = 0; i < node.in.size(); ++i)
-      if (!matches((*pattern.in)[i], node.in[i], match)) return false;
-    match.weight += weight(to_, node);
-    return true;
+    const auto operands_match = [&](const std::vector<Pattern>& patterns, bool swapped) {
+      for (std::size_t i = 0; i < node.in.size(); ++i)
+        if (!matches(patterns[i], node.in[swapped ? 1 - i : i], match)) return false;
+      return true;
+    };
+    const Match::Slots before = match.bindings;
+    bool found = operands_match(*pattern.in, false);
+    if (!found && info(node.op).commutative()) {
+      match.bindings = before;
+      found = operands_match(*pattern.in, true);
+    }
+    match.bindings.weight += weight(to_, node);
+    return found;
   }
 
   const Graph& from_;
@@ -215,7 +224,7 @@ Value Match::splat(const ir::Literal& literal, const ir::Shape& shape) const {
 
 Value Match::build(const Pattern& pattern) const {
   switch (pattern.kind) {
-    case Pattern::Kind::any: return values[static_cast<std::size_t>(pattern.slot)];
+    case Pattern::Kind::any: return (*this)[pattern.slot];
     case Pattern::Kind::literal: return splat(constant(pattern.slot), type().shape);
     case Pattern::Kind::number: return splat(ir::literal(dtype(), pattern.number), type().shape);
     case Pattern::Kind::folded:

@@ -35,8 +35,8 @@ class Match {
   Match(Rewriter& rewriter, ir::Value root) : root(root), rewriter_(rewriter) {}
 
   const ir::Graph& graph() const;
-  ir::Value operator[](int slot) const { return values[static_cast<std::size_t>(slot)]; }
-  const ir::Literal& constant(int slot) const { return literals[static_cast<std::size_t>(slot)]; }
+  ir::Value operator[](int slot) const { return bindings.values[static_cast<std::size_t>(slot)]; }
+  const ir::Literal& constant(int slot) const { return bindings.literals[static_cast<std::size_t>(slot)]; }
   const ir::Type& type(ir::Value v) const { return graph().type(v); }
   const ir::Type& type() const { return type(root); }
   DType dtype() const { return type(root).dtype; }
@@ -52,11 +52,12 @@ class Match {
   ir::Value splat(const ir::Literal& literal, const ir::Shape& shape) const;
 
   const ir::Value root;
-  static constexpr int slots = 6;
-  std::array<ir::Value, slots> values{};
-  std::array<ir::Literal, slots> literals{};
-  std::uint32_t bound = 0, bound_literals = 0;
-  int weight = 0;  // of what the pattern's ops and numbers matched
+  struct Slots {
+    std::array<ir::Value, 4> values{};
+    std::array<ir::Literal, 4> literals{};
+    std::uint32_t bound = 0, bound_literals = 0;
+    int weight = 0;  // of what the pattern's ops and numbers matched
+  } bindings;
 
  private:
   Rewriter& rewriter_;

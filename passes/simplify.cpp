@@ -18,6 +18,7 @@ DType operand_type(const Match& m) { return m.type(m[0]).dtype; }
 bool whole(const Match& m) { return !is_float(operand_type(m)); }  // integers and boolean
 bool boolean(const Match& m) { return operand_type(m) == DType::boolean; }
 bool is_unsigned(const Match& m) { return !is_signed(operand_type(m)); }
+bool has_sign(const Match& m) { return is_signed(operand_type(m)); }
 // Halves round the inner result first.
 bool not_half(const Match& m) { return !is_half(operand_type(m)); }
 
@@ -84,10 +85,9 @@ std::vector<Rule> sign_and_logic_rules() {
 
       {"neg-neg", -(-x), x},
       {"abs-abs", abs(abs(x)), abs(x)},
-      {"abs-neg", abs(-x), abs(x)},
+      {"abs-neg", abs(-x), abs(x), has_sign},
       {"abs-unsigned", abs(x), x, is_unsigned},
       {"add-neg", x + -y, x - y},
-      {"neg-add", -x + y, y - x},
       {"sub-neg", x - -y, x + y},
       {"neg-sub", -(x - y), y - x, whole},  // of floats, a zero would change sign
       {"mul-neg-neg", -x * -y, x * y},

@@ -187,15 +187,15 @@ std::optional<Value> structure(const Match& m) {
     if (const auto plan = plan_over(*cut, layout, moving))
       return build(m, m.make(Op::reshape, {m[0]}, ir::ToShape{*cut}), layout, *plan, moving);
 
-  const auto block = block_of(*count, layout, moving);
+  // Only of a flat operand: of another, a block would cut across its axes (a diagonal is one), and the view is better.
+  const auto block = shape.size() == 1 ? block_of(*count, layout, moving) : std::nullopt;
   if (!block) return std::nullopt;
   Layout within = layout;
   within.offset = Extent(layout.offset.number() - block->start);
   const auto cut = grid(Monomial(Extent(block->length)), moving);
   const auto plan = cut ? plan_over(*cut, within, moving) : std::nullopt;
   if (!plan) return std::nullopt;
-  const Value flat = m.make(Op::reshape, {m[0]}, ir::ToShape{{Extent(count->number())}});
-  const Value part = m.make(Op::slice, {flat}, ir::Slice{{Extent(block->start)}, {Extent(block->length)}, {one}});
+  const Value part = m.make(Op::slice, {m[0]}, ir::Slice{{Extent(block->start)}, {Extent(block->length)}, {one}});
   return build(m, m.make(Op::reshape, {part}, ir::ToShape{*cut}), within, *plan, moving);
 }
 
