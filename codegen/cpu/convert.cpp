@@ -24,7 +24,12 @@ llvm::Value* Instructions::convert(DType to, DType from, llvm::Value* x) {
   }
   if (from == DType::f16) return convert(to, DType::f32, half_to_float(x));
   if (from == DType::bf16) return convert(to, DType::f32, bfloat_to_float(x));
-  if (to == DType::f16) return float_to_half(convert(DType::f32, from, x));
+  if (to == DType::f16) {
+    llvm::Value* single = convert(DType::f32, from, x);
+    // Without the fence a copysign moves behind both roundings, and its f64 sign becomes a half by a library call.
+    if (from == DType::f64) single = b.CreateArithmeticFence(single, single->getType());
+    return float_to_half(single);
+  }
   if (to == DType::bf16) return float_to_bfloat(convert(DType::f32, from, x));
   if (is_float(to) && is_float(from))
     return to == DType::f64 ? b.CreateFPExt(x, type(to, lanes)) : b.CreateFPTrunc(x, type(to, lanes));
