@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "ir/error.h"
+#include "ir/meaning.h"
 
 namespace braze::passes {
 
@@ -137,9 +137,22 @@ void Writer::store(bool rows, ValueId predicate) {
   for (const Output& output : context_.nest.outputs)
     if (output.row == rows) roots.push_back(output.expr);
   emit_.compute(roots);
-  for (const Output& output : context_.nest.outputs)
-    if (output.row == rows)
-      builder().store(emit_.access(emit_.buffer(output.buffer), output.address), emit_.value(output.expr), predicate);
+  for (const Output& output : context_.nest.outputs) {
+    if (output.row != rows) continue;
+    const ir::Access access = emit_.access(emit_.buffer(output.buffer), output.address);
+    builder().store(access, output.accumulate ? accumulated(output, access) : emit_.value(output.expr), predicate);
+  }
+}
+
+ValueId Writer::accumulated(const Output& output, const ir::Access& access) {
+  const DType type = context_.nest.exprs[output.expr].type, wide = compute_type(type);
+  const auto converted = [&](ValueId value, DType from, DType to) {
+    return from == to
+               ? value
+               : builder().append({.op = Primitive::convert, .type = to, .from = from, .in = {value, ir::no_value, ir::no_value}});
+  };
+  const ValueId operands[] = {converted(builder().load(access), type, wide), emit_.wide_value(output.expr)};
+  return converted(ir::build(ir::Op::add, wide, operands, builder()), wide, type);
 }
 
 void Writer::store_all() {

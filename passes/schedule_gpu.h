@@ -51,6 +51,8 @@ class Writer {
   void store_all();
 
  private:
+  ir::ValueId accumulated(const Output& output, const ir::Access& access);
+
   const Context& context_;
   Lowered lowered_;
   NestEmitter emit_;

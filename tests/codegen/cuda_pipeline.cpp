@@ -54,6 +54,28 @@ const std::vector<Case>& cases() {
   %0 = pow %x, %y : f32[]
   return %0
 })", {}},
+      {"views", R"(graph views(%x: i32[n, 9], %y: i32[n, 4], m: index) {
+  %0 = slice %x {starts = [0, 8], sizes = [n, 5], steps = [1, -2]} : i32[n, 5]
+  %1 = flip %y {dims = [0, 1]} : i32[n, 4]
+  %2 = concat %0, %1 {axis = 1, extent = 9} : i32[n, 9]
+  %3 = view %x {offset = 2, sizes = [n, 9], strides = [9, 0]} : i32[n, 9]
+  %4 = sub %2, %3 : i32[n, 9]
+  %5 = iota {shape = [9]} : i64[9]
+  %6 = cast %5 : i32[9]
+  %7 = expand %6 {shape = [n, 9]} : i32[n, 9]
+  %8 = mul %4, %7 : i32[n, 9]
+  %9 = reshape %8 {shape = [m]} : i32[m]
+  return %9
+})", {31, 279}},
+      {"store_strided", R"(graph strided(%x: f32[40], %y: f32[n]) {
+  %0 = mul %y, %y : f32[n]
+  %1 = store %x, %0 {offset = 39, sizes = [n], strides = [-3]} : f32[40]
+  return %1
+})", {12}},
+      {"accumulate", R"(graph repeats(%x: f16[9], %y: f16[4, n]) {
+  %0 = accumulate %x, %y {offset = 1, sizes = [4, n], strides = [0, 1]} : f16[9]
+  return %0
+})", {7}},
       {"sum_rows", R"(graph rows(%x: f32[n, m]) {
   %0 = mul %x, %x : f32[n, m]
   %1 = sum %0 {dims = [1]} : f32[n]
@@ -170,8 +192,15 @@ std::vector<ir::HostArray> run(passes::Module& module, const std::vector<ir::Hos
   const auto array = [&](ir::Value value) -> ir::HostArray& {
     value = passes::stored_value(module.graph, value);
     ir::HostArray& found = memory[{value.node, value.result}];
+    if (found.data) return found;
     const ir::Type& type = module.graph.type(value);
-    if (!found.data) found = ir::make_host_array(type.dtype, sizes_of(type.shape, symbols));
+    found = ir::make_host_array(type.dtype, sizes_of(type.shape, symbols));
+    const ir::Node& node = module.graph.node(value);
+    if (node.op == ir::Op::store || node.op == ir::Op::accumulate) {  // the memory plan copies, or writes in place
+      const ir::Value before = passes::stored_value(module.graph, node.in[0]);
+      const ir::HostArray& old = memory.at({before.node, before.result});
+      std::memcpy(found.data.get(), old.data.get(), static_cast<std::size_t>(old.elements() * size_of(old.dtype)));
+    }
     return found;
   };
   std::vector<std::int64_t> values(module.index.size());
