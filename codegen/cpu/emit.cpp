@@ -191,7 +191,7 @@ Parts Emitter::parts(ir::ValueId v) {
 
 void Emitter::define_part(ir::ValueId v, unsigned p, llvm::Value* value) {
   Lowered& lowered = values_[v];
-  if (p == 0) lowered = Lowered{nullptr, 0, Parts(part_count(), nullptr)};
+  if (p == 0) lowered = Lowered{nullptr, 0, Parts(part_count(), nullptr), depth_};
   lowered.parts[p] = value;
 }
 

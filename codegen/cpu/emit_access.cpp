@@ -6,6 +6,8 @@
 #include <llvm/IR/Metadata.h>
 #include <llvm/IR/Module.h>
 
+#include <algorithm>
+
 #include "codegen/cpu/emitter.h"
 #include "ir/error.h"
 
@@ -39,43 +41,49 @@ llvm::Instruction* Emitter::mark(llvm::Instruction* access, bool read_only) {
 Address Emitter::address(const ir::Access& access, unsigned p) {
   const bool in_scratch = access.buffer >= ir::scratch_base;
   const DType t = element_type(access);
+  const std::int64_t lanes = in_scratch ? kernel_.scratch[access.buffer - ir::scratch_base].lanes : 1;
+  llvm::Value* const own = builder_.getInt64(static_cast<std::uint64_t>(lanes));  // element i of lane l stands at i * lanes + l
   Address at;
-  llvm::Value* index = size(access.offset);
-  for (const ir::Term& term : access.terms) {
-    const Lowered& lowered = values_[term.index];
-    llvm::Value* const stride = size(term.stride);
+  at.base = in_scratch ? scratch_[access.buffer - ir::scratch_base].base : buffers_[access.buffer];
+  const auto move = [&](unsigned depth, const auto& elements) {
+    const llvm::IRBuilder<>::InsertPointGuard guard(builder_);
+    if (llvm::Instruction* const place = invariant_place(depth)) builder_.SetInsertPoint(place);
+    at.base = element(at.base, t, builder_.CreateMul(elements(), own));
+  };
+  if (access.offset != ir::Size::of(0)) move(depth_of(access.offset), [&] { return size(access.offset); });
+  // What is defined in the outer loops comes first: that part of the pointer is computed before the inner ones.
+  llvm::SmallVector<std::pair<unsigned, const ir::Term*>, 4> terms;
+  for (const ir::Term& term : access.terms) terms.emplace_back(std::max(values_[term.index].depth, depth_of(term.stride)), &term);
+  std::stable_sort(terms.begin(), terms.end(), [](const auto& a, const auto& c) { return a.first < c.first; });
+  for (const auto& [depth, term] : terms) {
+    const Lowered& lowered = values_[term->index];
     if (lowered.is_vector()) {
-      llvm::Value* const scaled = builder_.CreateMul(lowered.parts[p], instructions_.splat(stride, lanes_->part_lanes));
+      llvm::Value* const scaled = builder_.CreateMul(lowered.parts[p], instructions_.splat(size(term->stride), lanes_->part_lanes));
       at.offsets = at.offsets ? builder_.CreateAdd(at.offsets, scaled) : scaled;
       continue;
     }
-    index = builder_.CreateAdd(index, builder_.CreateMul(lowered.scalar, stride));
+    move(depth, [&, term = term] { return builder_.CreateMul(lowered.scalar, size(term->stride)); });
     if (!lowered.is_affine()) continue;
-    if (term.stride.kind == ir::Size::Kind::number) {
-      at.lane_stride += lowered.lane_stride * term.stride.number;
+    if (term->stride.kind == ir::Size::Kind::number) {
+      at.lane_stride += lowered.lane_stride * term->stride.number;
     } else {
-      llvm::Value* const scaled = builder_.CreateMul(stride, builder_.getInt64(static_cast<std::uint64_t>(lowered.lane_stride)));
+      llvm::Value* const scaled = builder_.CreateMul(size(term->stride), builder_.getInt64(static_cast<std::uint64_t>(lowered.lane_stride)));
       at.variable_stride = at.variable_stride ? builder_.CreateAdd(at.variable_stride, scaled) : scaled;
     }
   }
-  const std::int64_t lanes = in_scratch ? kernel_.scratch[access.buffer - ir::scratch_base].lanes : 1;
-  if (lanes > 1) {  // element i of lane l stands at i * lanes + l
-    llvm::Value* const count = builder_.getInt64(static_cast<std::uint64_t>(lanes));
-    index = builder_.CreateMul(index, count);
+  if (lanes > 1) {
     at.lane_stride = at.lane_stride * lanes + 1;
-    if (at.variable_stride) at.variable_stride = builder_.CreateMul(at.variable_stride, count);
-    if (at.offsets) at.offsets = builder_.CreateMul(at.offsets, instructions_.splat(count, lanes_->part_lanes));
+    if (at.variable_stride) at.variable_stride = builder_.CreateMul(at.variable_stride, own);
+    if (at.offsets) at.offsets = builder_.CreateMul(at.offsets, instructions_.splat(own, lanes_->part_lanes));
   }
   if (at.offsets && (at.lane_stride != 0 || at.variable_stride)) {  // one form for all lanes
-    Lowered affine{builder_.getInt64(0), 1, {}};
+    Lowered affine{builder_.getInt64(0), 1, {}, 0};
     llvm::Value* stride = builder_.getInt64(static_cast<std::uint64_t>(at.lane_stride));
     if (at.variable_stride) stride = builder_.CreateAdd(stride, at.variable_stride);
     at.offsets = builder_.CreateAdd(at.offsets, builder_.CreateMul(part(affine, DType::i64, p), instructions_.splat(stride, lanes_->part_lanes)));
     at.lane_stride = 0;
     at.variable_stride = nullptr;
   }
-  llvm::Value* const base = in_scratch ? scratch_[access.buffer - ir::scratch_base].base : buffers_[access.buffer];
-  at.base = element(base, t, index);
   return at;
 }
 
@@ -168,7 +176,7 @@ llvm::Value* Emitter::lane_pointers(DType t, const Address& at, unsigned p) {
   if (at.offsets) return element(at.base, t, at.offsets);
   llvm::Value* stride = builder_.getInt64(static_cast<std::uint64_t>(at.lane_stride));
   if (at.variable_stride) stride = builder_.CreateAdd(stride, at.variable_stride);
-  const Lowered lanes{builder_.getInt64(0), 1, {}};
+  const Lowered lanes{builder_.getInt64(0), 1, {}, 0};
   return element(at.base, t, builder_.CreateMul(part(lanes, DType::i64, p), instructions_.splat(stride, lanes_->part_lanes)));
 }
 

@@ -85,17 +85,18 @@ bool Emitter::emit_affine(const ir::Compute& compute) {
     result.lane_stride = sum ? a.lane_stride + c.lane_stride : a.lane_stride - c.lane_stride;
   } else if (i.op == ir::Primitive::neg) {
     if (operand(0).is_vector()) return false;
-    result = {builder_.CreateNeg(operand(0).scalar), -operand(0).lane_stride, {}};
+    result = {builder_.CreateNeg(operand(0).scalar), -operand(0).lane_stride, {}, 0};
   } else if (i.op == ir::Primitive::mul) {
     const Lowered& a = operand(0).is_affine() ? operand(0) : operand(1);
     const Lowered& c = operand(0).is_affine() ? operand(1) : operand(0);
     if (!a.is_affine() || !c.is_uniform()) return false;
     const auto* factor = llvm::dyn_cast<llvm::ConstantInt>(c.scalar);
     if (!factor) return false;
-    result = {builder_.CreateMul(a.scalar, c.scalar), a.lane_stride * factor->getSExtValue(), {}};
+    result = {builder_.CreateMul(a.scalar, c.scalar), a.lane_stride * factor->getSExtValue(), {}, 0};
   } else {
     return false;
   }
+  result.depth = depth_;
   values_[compute.result] = std::move(result);
   return true;
 }
@@ -166,13 +167,23 @@ void Emitter::define_results(const ir::For& loop, const std::vector<Parts>& valu
   }
 }
 
-std::vector<Parts> Emitter::emit_body(const ir::For& loop, llvm::Value* at, const std::vector<Parts>& inside) {
-  values_[loop.variable] = Lowered{at, loop.step > 1 ? 1 : 0, {}};
+llvm::Instruction* Emitter::invariant_place(unsigned depth) const {
+  for (unsigned d = depth + 1; d <= depth_; ++d)
+    if (entries_[d]) return entries_[d];
+  return nullptr;
+}
+
+std::vector<Parts> Emitter::emit_body(const ir::For& loop, llvm::Value* at, const std::vector<Parts>& inside, llvm::Instruction* entry) {
+  ++depth_;
+  entries_.push_back(entry);
+  values_[loop.variable] = Lowered{at, loop.step > 1 ? 1 : 0, {}, depth_};
   for (std::size_t k = 0; k < loop.carries.size(); ++k) {
     if (lanes_) define(loop.carries[k].inside, inside[k]);
     else define(loop.carries[k].inside, inside[k][0]);
   }
   emit_block(loop.body);
+  --depth_;
+  entries_.pop_back();
   std::vector<Parts> next;
   for (std::size_t k = 0; k < loop.carries.size(); ++k) {
     next.push_back(parts(loop.carries[k].next));
@@ -187,7 +198,7 @@ void Emitter::emit_unrolled(const ir::For& loop) {
   invariant(loop.extent.kind == ir::Size::Kind::number, "kernel '{}': an unrolled loop has no known extent", kernel_.name);
   std::vector<Parts> carried = initial(loop);
   for (std::int64_t k = 0; k < loop.extent.number; ++k)
-    carried = emit_body(loop, builder_.getInt64(static_cast<std::uint64_t>(k)), carried);
+    carried = emit_body(loop, builder_.getInt64(static_cast<std::uint64_t>(k)), carried, nullptr);
   define_results(loop, carried);
 }
 
@@ -220,13 +231,13 @@ void add_incoming(const std::vector<Parts>& to, const std::vector<Parts>& values
 std::vector<Parts> Emitter::counted_loop(const ir::For& loop, llvm::Value* low, llvm::Value* high, const std::vector<Parts>& init, bool masked) {
   llvm::BasicBlock* const before = builder_.GetInsertBlock(), *const body = block("loop"), *const after = block("done");
   llvm::Value* const step = builder_.getInt64(static_cast<std::uint64_t>(loop.step));
-  builder_.CreateCondBr(builder_.CreateICmpSLT(low, high), body, after);
+  llvm::Instruction* const entry = builder_.CreateCondBr(builder_.CreateICmpSLT(low, high), body, after);
   builder_.SetInsertPoint(body);
   llvm::PHINode* const at = builder_.CreatePHI(builder_.getInt64Ty(), 2);
   at->addIncoming(low, before);
   const std::vector<Parts> inside = phis(builder_, init, before);
   if (masked) set_active(builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, builder_.CreateSub(high, at), step));
-  const std::vector<Parts> next = emit_body(loop, at, inside);
+  const std::vector<Parts> next = emit_body(loop, at, inside, entry);
   llvm::Value* const following = builder_.CreateAdd(at, step);
   llvm::BasicBlock* const latch = builder_.GetInsertBlock();
   at->addIncoming(following, latch);
@@ -285,7 +296,7 @@ void Emitter::emit_vector_loop(const ir::For& loop) {
   builder_.CreateCondBr(builder_.CreateICmpSLT(whole, high), rest, after);
   builder_.SetInsertPoint(rest);
   set_active(builder_.CreateSub(high, whole));
-  const std::vector<Parts> next = emit_body(loop, whole, carried);
+  const std::vector<Parts> next = emit_body(loop, whole, carried, nullptr);
   llvm::BasicBlock* const latch = builder_.GetInsertBlock();
   builder_.CreateBr(after);
   builder_.SetInsertPoint(after);
@@ -336,7 +347,7 @@ bool Emitter::emit_streaming_loop(const ir::For& loop, llvm::Value* low, llvm::V
   builder_.CreateCondBr(builder_.CreateICmpSGT(left, builder_.getInt64(0)), choose, after);
 
   builder_.SetInsertPoint(choose);
-  values_[loop.variable] = Lowered{at, 1, {}};
+  values_[loop.variable] = Lowered{at, 1, {}, depth_};
   llvm::Value* aligned = builder_.CreateICmpSGE(left, step);
   llvm::Value* count = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, left, step);
   int widest = 0;
@@ -353,14 +364,14 @@ bool Emitter::emit_streaming_loop(const ir::For& loop, llvm::Value* low, llvm::V
     llvm::Value* const all = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, left, step);
     count = builder_.CreateSelect(is_aligned, all, builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, all, peel));
   }
-  builder_.CreateCondBr(aligned, whole, some);
+  llvm::Instruction* const entry = builder_.CreateCondBr(aligned, whole, some);
 
   builder_.SetInsertPoint(whole);
   llvm::PHINode* const here = builder_.CreatePHI(builder_.getInt64Ty(), 2);
   here->addIncoming(at, choose);
   const std::vector<Parts> inside = phis(builder_, carried, choose);
   lanes_->nontemporal = true;
-  const std::vector<Parts> next = emit_body(loop, here, inside);
+  const std::vector<Parts> next = emit_body(loop, here, inside, entry);
   lanes_->nontemporal = false;
   llvm::Value* const following = builder_.CreateAdd(here, step);
   llvm::BasicBlock* const latch = builder_.GetInsertBlock();
@@ -372,7 +383,7 @@ bool Emitter::emit_streaming_loop(const ir::For& loop, llvm::Value* low, llvm::V
 
   builder_.SetInsertPoint(some);
   set_active(count);
-  const std::vector<Parts> stepped = emit_body(loop, at, carried);
+  const std::vector<Parts> stepped = emit_body(loop, at, carried, nullptr);
   at->addIncoming(builder_.CreateAdd(at, count), builder_.GetInsertBlock());
   add_incoming(carried, stepped, builder_.GetInsertBlock());
   builder_.CreateBr(pick);

@@ -21,6 +21,7 @@ struct Lowered {
   llvm::Value* scalar = nullptr;           // a uniform value; or lane 0 of an affine one
   std::int64_t lane_stride = 0;            // affine i64: lane k is scalar + k * lane_stride
   llvm::SmallVector<llvm::Value*, 4> parts;  // a vector; then `scalar` is null
+  unsigned depth = 0;                      // loops around its definition
   bool is_vector() const { return !parts.empty(); }
   bool is_affine() const { return parts.empty() && lane_stride != 0; }
   bool is_uniform() const { return parts.empty() && lane_stride == 0; }
@@ -63,8 +64,8 @@ class Emitter {
   llvm::Value* part(ir::ValueId v, unsigned p);
   llvm::Value* part(const Lowered& lowered, DType type, unsigned p);
   Parts parts(ir::ValueId v);
-  void define(ir::ValueId v, llvm::Value* scalar) { values_[v] = Lowered{scalar, 0, {}}; }
-  void define(ir::ValueId v, Parts parts) { values_[v] = Lowered{nullptr, 0, std::move(parts)}; }
+  void define(ir::ValueId v, llvm::Value* scalar) { values_[v] = Lowered{scalar, 0, {}, depth_}; }
+  void define(ir::ValueId v, Parts parts) { values_[v] = Lowered{nullptr, 0, std::move(parts), depth_}; }
   void define_part(ir::ValueId v, unsigned p, llvm::Value* value);
   bool varies(ir::ValueId v) const { return value_lanes_[v] > 1; }
   DType type_of(ir::ValueId v) const { return kernel_.value_types[v]; }
@@ -90,8 +91,12 @@ class Emitter {
   std::vector<const ir::Store*> streaming_stores(const ir::For& loop) const;
   // A loop over [low, high) whose body is emitted once; `lanes` as they are within it.
   std::vector<Parts> counted_loop(const ir::For& loop, llvm::Value* low, llvm::Value* high, const std::vector<Parts>& init, bool masked);
-  // The body with the variable at `at` and the carried values `inside`; returns what they become.
-  std::vector<Parts> emit_body(const ir::For& loop, llvm::Value* at, const std::vector<Parts>& inside);
+  // The body with the variable at `at` and the carried values `inside`; returns what they become. `entry` is the branch into
+  // the loop, if the body stands in one.
+  std::vector<Parts> emit_body(const ir::For& loop, llvm::Value* at, const std::vector<Parts>& inside, llvm::Instruction* entry);
+  unsigned depth_of(const ir::Size& s) const { return s.kind == ir::Size::Kind::value ? values_[s.value].depth : 0; }
+  // Where code over values of that depth may stand: as far out as a loop's entry allows; null for here.
+  llvm::Instruction* invariant_place(unsigned depth) const;
   void set_active(llvm::Value* active);
   std::pair<llvm::Value*, llvm::Value*> range(const ir::For& loop);
   std::vector<Parts> initial(const ir::For& loop);
@@ -152,6 +157,9 @@ class Emitter {
   llvm::AllocaInst* idle_slot_ = nullptr;
   llvm::AllocaInst* saved_mode_ = nullptr;
   std::optional<Lanes> lanes_;
+  unsigned depth_ = 0;            // loops around what is being emitted
+  // By depth, the branch that enters the loop there, before which invariant code may stand; null where there is none.
+  std::vector<llvm::Instruction*> entries_{nullptr};
   unsigned part_lanes_ = 1;       // L, where the loop has that many
   bool several_faults_ = false;  // then statements stay in order across parts, so that the first fault is the interpreter's
   bool streams_ = false;         // a non-temporal store was emitted

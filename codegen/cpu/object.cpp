@@ -4,6 +4,7 @@
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
@@ -23,6 +24,14 @@
 namespace braze::codegen {
 namespace {
 
+// Loop strength reduction takes up to a third of a small reduction's compile time and finds nothing: addresses are written
+// with their invariant part first. Its switch is an option of the (private) LLVM.
+void switch_off_strength_reduction() {
+  auto& options = llvm::cl::getRegisteredOptions();
+  const auto found = options.find("disable-lsr");
+  if (found != options.end()) static_cast<llvm::cl::opt<bool>*>(found->second)->setValue(true);
+}
+
 // A context keeps every type and constant that it has seen, so one that has compiled this many kernels is dropped.
 constexpr int uses_of_a_context = 512;
 
@@ -37,6 +46,7 @@ const llvm::Target& initialise_llvm() {
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
     LLVMInitializeX86AsmPrinter();
+    switch_off_strength_reduction();
     std::string error;
     const llvm::Target* const found = cpu::lookup_target(triple(), error);
     invariant(found != nullptr, "LLVM has no x86-64 target: {}", error);
