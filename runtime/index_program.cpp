@@ -77,13 +77,26 @@ void IndexProgram::evaluate(std::span<const std::int64_t> symbols, std::int64_t*
     const std::int64_t a = out[instruction.a], b = out[instruction.b];
     switch (instruction.op) {
       case IndexOp::number:
-      case IndexOp::symbol: break;
-      case IndexOp::add: *next = add(a, b); break;
-      case IndexOp::mul: *next = multiply(a, b); break;
-      case IndexOp::floor_div: *next = divide(a, b, false); break;
-      case IndexOp::ceil_div: *next = divide(a, b, true); break;
-      case IndexOp::min: *next = std::min(a, b); break;
-      case IndexOp::max: *next = std::max(a, b); break;
+      case IndexOp::symbol:
+        break;
+      case IndexOp::add:
+        *next = add(a, b);
+        break;
+      case IndexOp::mul:
+        *next = multiply(a, b);
+        break;
+      case IndexOp::floor_div:
+        *next = divide(a, b, false);
+        break;
+      case IndexOp::ceil_div:
+        *next = divide(a, b, true);
+        break;
+      case IndexOp::min:
+        *next = std::min(a, b);
+        break;
+      case IndexOp::max:
+        *next = std::max(a, b);
+        break;
     }
     ++next;
   }

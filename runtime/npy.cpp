@@ -149,7 +149,8 @@ class HeaderParser {
   void parse_shape() {
     expect('(');
     while (!accept(')')) {
-      if (header_.shape.size() == static_cast<std::size_t>(ir::max_rank)) error(at_, fmt::format("more than {} axes", ir::max_rank));
+      if (header_.shape.size() == static_cast<std::size_t>(ir::max_rank))
+        error(at_, fmt::format("more than {} axes", ir::max_rank));
       header_.shape.push_back(integer());
       if (accept(',')) continue;
       if (header_.shape.size() == 1) error(at_, "expected ',', found " + found() + ": (3) is no tuple, (3,) is");
@@ -161,8 +162,8 @@ class HeaderParser {
   [[noreturn]] void error(std::size_t at, const std::string& message) const {
     const int column = static_cast<int>(at) + 1;
     const std::size_t first = at > 60 ? at - 60 : 0;  // a hostile header may be long
-    throw ParseError(fmt::format("{}: header, column {}: {}\n  {}\n  {}^", path_, column, message, printable(text_.substr(first, 120)),
-                                 std::string(at - first, ' ')),
+    throw ParseError(fmt::format("{}: header, column {}: {}\n  {}\n  {}^", path_, column, message,
+                                 printable(text_.substr(first, 120)), std::string(at - first, ' ')),
                      1, column);
   }
 
@@ -182,14 +183,14 @@ Sections find_sections(std::string_view file, const std::string& path) {
   require<ValueError>(file.starts_with(magic), "{}: not a .npy file: it does not begin with \\x93NUMPY", path);
   require<ValueError>(file.size() >= magic.size() + 2, "{}: truncated in the header", path);
   const int major = static_cast<unsigned char>(file[6]), minor = static_cast<unsigned char>(file[7]);
-  require<ValueError>(major >= 1 && major <= 3 && minor == 0, "{}: .npy format version {}.{}; versions 1.0, 2.0 and 3.0 are known", path,
-                      major, minor);
+  require<ValueError>(major >= 1 && major <= 3 && minor == 0, "{}: .npy format version {}.{}; versions 1.0, 2.0 and 3.0 are known",
+                      path, major, minor);
   const std::size_t width = major == 1 ? 2 : 4, start = magic.size() + 2 + width;
   require<ValueError>(file.size() >= start, "{}: truncated in the header", path);
   std::size_t length = 0;
   for (std::size_t i = 0; i < width; ++i) length |= std::size_t{static_cast<unsigned char>(file[start - width + i])} << (8 * i);
-  require<ValueError>(file.size() - start >= length, "{}: truncated in the header: {} bytes of {} are there", path, file.size() - start,
-                      length);
+  require<ValueError>(file.size() - start >= length, "{}: truncated in the header: {} bytes of {} are there", path,
+                      file.size() - start, length);
   return {file.substr(start, length), start + length};
 }
 
@@ -304,12 +305,13 @@ Array load_npy(const std::string& path) {
 
   std::int64_t bytes = size_of(element.type);
   bool fits = true;  // also where a size is 0, so that strides do
-  for (const std::int64_t size : header.shape) fits = fits && !__builtin_mul_overflow(bytes, std::max<std::int64_t>(size, 1), &bytes);
+  for (const std::int64_t size : header.shape)
+    fits = fits && !__builtin_mul_overflow(bytes, std::max<std::int64_t>(size, 1), &bytes);
   require<ValueError>(fits, "{}: the shape has too many elements", path);
   if (std::ranges::count(header.shape, 0) > 0) bytes = 0;
   const std::size_t there = mapping.text().size() - sections.data;
-  require<ValueError>(there >= static_cast<std::size_t>(bytes), "{}: truncated: the shape needs {} bytes of data, and {} are there", path,
-                      bytes, there);
+  require<ValueError>(there >= static_cast<std::size_t>(bytes), "{}: truncated: the shape needs {} bytes of data, and {} are there",
+                      path, bytes, there);
 
   Array array{.type = element.type, .sizes = std::move(header.shape)};
   array.strides = strides_of(array.sizes, header.fortran_order);

@@ -113,7 +113,7 @@ std::int64_t page_size() {
 }
 
 std::int64_t usable_memory() {
-  struct sysinfo machine {};
+  struct sysinfo machine{};
   std::int64_t bytes = std::numeric_limits<std::int64_t>::max();
   if (sysinfo(&machine) == 0) bytes = static_cast<std::int64_t>((machine.totalram + machine.totalswap) * machine.mem_unit);
   for_each_group("memory.max", [&](std::ifstream& file) {
@@ -173,7 +173,7 @@ void unmap_guarded(void* data, std::int64_t bytes) noexcept {
 MappedFile map_file(const std::string& path) {
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) fail<ValueError>("{}: cannot open: {}", path, reason(errno));
-  struct stat status {};
+  struct stat status{};
   if (fstat(file.get(), &status) != 0) fail<ValueError>("{}: cannot read: {}", path, reason(errno));
   require<ValueError>(S_ISREG(status.st_mode), "{}: cannot read: not a regular file", path);
   if (status.st_size == 0) return {};
@@ -184,7 +184,7 @@ MappedFile map_file(const std::string& path) {
 
 void write_file(const std::string& path, std::span<const std::span<const char>> pieces) {
   static std::atomic<unsigned> counter{0};
-  struct stat status {};
+  struct stat status{};
   const bool special = stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
   const std::string target = special ? path : fmt::format("{}.{}-{}.tmp", path, getpid(), counter++);
   const int flags = O_WRONLY | O_CLOEXEC | (special ? 0 : O_CREAT | O_EXCL);

@@ -85,9 +85,9 @@ struct Entries {
 struct PlannedStep {
   const CopyStep* copy = nullptr;  // or else a kernel:
   std::uint32_t kernel = 0;
-  Entries buffers, sizes, scalars;      // slots, places of values, the caller's scalars
-  std::uint32_t extent = 0, work = 0;   // places
-  std::int32_t step = 1;                // of the parallel loop
+  Entries buffers, sizes, scalars;     // slots, places of values, the caller's scalars
+  std::uint32_t extent = 0, work = 0;  // places
+  std::int32_t step = 1;               // of the parallel loop
   bool scratch = false, streams = false;
 };
 
@@ -115,7 +115,9 @@ struct Executable::State {
   std::vector<std::uint32_t> elements, offsets;  // places, by slot
   std::vector<std::uint32_t> table;
   std::vector<PlannedStep> steps;
+  std::unique_ptr<std::atomic<float>[]> costs;  // learnt, by step
   std::vector<FreshResult> fresh;
+  std::int64_t core_share = 0;     // of the caches, in bytes
   std::size_t first_in_place = 0;  // from this step on, memory of the caller's changes
 
   explicit State(ir::Program given) : program(std::move(given)) { plan(); }
@@ -129,7 +131,8 @@ struct Executable::State {
 
   std::int64_t bytes_of(std::uint32_t slot, const std::int64_t* values) const;
   void check_arguments(std::size_t inputs, std::size_t symbols, std::size_t scalars, std::size_t results) const;
-  Failure run(Workspace& work, std::span<const Buffer> inputs, std::span<const std::uint64_t> scalars, std::span<Buffer> results) const;
+  Failure run(Workspace& work, std::span<const Buffer> inputs, std::span<const std::uint64_t> scalars,
+              std::span<Buffer> results) const;
   Fault run_copy(const CopyStep& step, const Workspace& work, bool may_stop) const;
   Fault run_kernel(const PlannedStep& step, Workspace& work, std::span<const std::uint64_t> scalars, bool may_stop) const;
   ir::KernelFunction streaming_function(const PlannedStep& step, const std::int64_t* values) const;
@@ -157,7 +160,8 @@ void Executable::State::check_step(const Step& step) const {
     invariant(!kernel.buffers[i].writes || program.slots[launched.buffers[i]].kind != Slot::Kind::input,
               "kernel {} writes slot {}, which is read only", kernel.name, launched.buffers[i]);
   }
-  for (const std::uint32_t scalar : launched.scalars) invariant(scalar < program.scalars, "scalar {} of {}", scalar, program.scalars);
+  for (const std::uint32_t scalar : launched.scalars)
+    invariant(scalar < program.scalars, "scalar {} of {}", scalar, program.scalars);
 }
 
 bool Executable::State::writes_in_place(const Step& step) const {
@@ -240,13 +244,17 @@ void Executable::State::plan() {
       steps.push_back(plan_kernel(std::get<KernelStep>(step.action)));
     if (first_in_place == program.steps.size() && writes_in_place(step)) first_in_place = i;
   }
+  costs = std::make_unique<std::atomic<float>[]>(program.steps.size());
   streaming = std::make_unique<StreamingVariant[]>(program.kernels.size());
+  const ir::CpuTarget& target = ir::host_target();
+  core_share = std::max(target.l2_bytes, target.l3_bytes / std::max(1, target.cores));
 }
 
 void Executable::State::check_arguments(std::size_t inputs, std::size_t symbols, std::size_t scalars, std::size_t results) const {
-  invariant(inputs == program.inputs && symbols == program.symbols && scalars == program.scalars && results == program.results.size(),
-            "a Program of {} inputs, {} symbols, {} scalars and {} results gets {}, {}, {} and {}", program.inputs, program.symbols,
-            program.scalars, program.results.size(), inputs, symbols, scalars, results);
+  invariant(
+      inputs == program.inputs && symbols == program.symbols && scalars == program.scalars && results == program.results.size(),
+      "a Program of {} inputs, {} symbols, {} scalars and {} results gets {}, {}, {} and {}", program.inputs, program.symbols,
+      program.scalars, program.results.size(), inputs, symbols, scalars, results);
 }
 
 std::int64_t Executable::State::bytes_of(std::uint32_t slot, const std::int64_t* values) const {
@@ -312,9 +320,7 @@ ir::KernelFunction Executable::State::streaming_function(const PlannedStep& step
   std::int64_t written = 0;
   for (std::uint32_t i = 0; i < step.buffers.count; ++i)
     if (kernel.buffers[i].streaming) written += bytes_of(table[step.buffers.begin + i], values);
-  const ir::CpuTarget& target = ir::host_target();
-  const std::int64_t share = std::max(target.l2_bytes, target.l3_bytes / std::max(1, target.cores));
-  if (written / executor().threads() <= share) return nullptr;
+  if (written <= core_share || written / executor().threads() <= core_share) return nullptr;
   StreamingVariant& variant = streaming[step.kernel];
   if (!variant.asked.load(std::memory_order_acquire)) {
     const std::unique_lock hold(variant.mutex, std::try_to_lock);
@@ -327,7 +333,8 @@ ir::KernelFunction Executable::State::streaming_function(const PlannedStep& step
   return variant.entry.regular;
 }
 
-Fault Executable::State::run_kernel(const PlannedStep& step, Workspace& work, std::span<const std::uint64_t> scalars, bool may_stop) const {
+Fault Executable::State::run_kernel(const PlannedStep& step, Workspace& work, std::span<const std::uint64_t> scalars,
+                                    bool may_stop) const {
   const std::int64_t* const values = work.values.data();
   const std::int64_t extent = values[step.extent];
   require<ValueError>(extent >= 0, "a loop cannot have {} iterations", extent);
@@ -342,7 +349,12 @@ Fault Executable::State::run_kernel(const PlannedStep& step, Workspace& work, st
   entry = table.data() + step.scalars.begin;
   for (std::uint32_t i = 0; i < step.scalars.count; ++i) arguments[i] = scalars[entry[i]];
 
-  Launch launch{.args = {buffers, sizes, arguments}, .extent = extent, .step = step.step, .work = values[step.work], .may_stop = may_stop};
+  Launch launch{.args = {buffers, sizes, arguments},
+                .extent = extent,
+                .step = step.step,
+                .work = values[step.work],
+                .cost = &costs[static_cast<std::size_t>(&step - steps.data())],
+                .may_stop = may_stop};
   if (!interpreters.empty()) {
     std::int64_t* const counts = Workspace::room(work.elements, step.buffers.count);
     for (std::uint32_t i = 0; i < step.buffers.count; ++i) counts[i] = values[elements[table[step.buffers.begin + i]]];
@@ -351,7 +363,7 @@ Fault Executable::State::run_kernel(const PlannedStep& step, Workspace& work, st
     return launch.run();
   }
   if (step.scratch) launch.scratch_bytes = ir::scratch_bytes(program.kernels[step.kernel], {sizes, step.sizes.count});
-  if (step.streams && launch.work >= smallest_range && streaming_source) launch.function = streaming_function(step, values);
+  if (step.streams && streaming_source) launch.function = streaming_function(step, values);
   if (!launch.function) launch.function = entries[step.kernel].regular;
   return launch.run();
 }
@@ -377,8 +389,8 @@ Executable::~Executable() = default;
 
 const ir::Program& Executable::program() const { return state_->program; }
 
-Failure Executable::run(std::span<const Buffer> inputs, std::span<const std::int64_t> symbols, std::span<const std::uint64_t> scalars,
-                        std::span<Buffer> results) const {
+Failure Executable::run(std::span<const Buffer> inputs, std::span<const std::int64_t> symbols,
+                        std::span<const std::uint64_t> scalars, std::span<Buffer> results) const {
   state_->check_arguments(inputs.size(), symbols.size(), scalars.size(), results.size());
   const WorkspaceLease lease;
   Workspace& work = *lease;

@@ -55,7 +55,8 @@ class Executable {
   // one buffer a result: fresh memory, or the in_out input's own. Thread-safe; allocates only results, and scratch at the first
   // call of a size. Returns nullopt-like fault none on success; throws Error only for memory. In-place stores have happened or
   // not as a whole when a Failure is returned.
-  Failure run(std::span<const Buffer> inputs, std::span<const std::int64_t> symbols, std::span<const std::uint64_t> scalars, std::span<Buffer> results) const;
+  Failure run(std::span<const Buffer> inputs, std::span<const std::int64_t> symbols, std::span<const std::uint64_t> scalars,
+              std::span<Buffer> results) const;
 
  private:
   struct State;

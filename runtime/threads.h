@@ -19,7 +19,8 @@ class Executor {
 Executor& executor();
 // nullptr: back to the built-in one. Not while anything runs: the one before may be destroyed.
 void set_executor(std::shared_ptr<Executor> host);
-// The built-in executor's, which it may be given at any time; at least 1, throws ValueError otherwise. The first value is BRAZE_NUM_THREADS, else the cores this process may use.
+// How many threads the built-in executor uses; at any time. At least 1; throws ValueError otherwise. The first value is
+// BRAZE_NUM_THREADS, else the cores this process may use.
 void set_num_threads(int count);
 int num_threads();
 

@@ -121,7 +121,10 @@ TEST_CASE("borrowed memory is released once, by the last reference", "[allocator
   Block nothing = Block::borrow(data, 0, {}, false);
   nothing = Block();
   // A release may use the allocator.
-  { const Block nested = Block::borrow(data, 4, [&, inner = Block::borrow(data, 4, [&] { ++released; }, false)] { Block::allocate(64); }, false); }
+  {
+    const Block nested =
+        Block::borrow(data, 4, [&, inner = Block::borrow(data, 4, [&] { ++released; }, false)] { Block::allocate(64); }, false);
+  }
   CHECK(released == 101);
 }
 
@@ -138,7 +141,9 @@ TEST_CASE("the cache is given up before an allocation fails", "[allocator]") {
   const int code = in_fork([] {
     const std::int64_t asked = 300 << 20;
     release_cached_memory();
-    { const Block cached = Block::allocate(asked); }
+    {
+      const Block cached = Block::allocate(asked);
+    }
     std::int64_t mapped = 0;
     if (FILE* file = std::fopen("/proc/self/statm", "r")) {
       if (std::fscanf(file, "%ld", &mapped) != 1) return 1;
@@ -153,7 +158,9 @@ TEST_CASE("the cache is given up before an allocation fails", "[allocator]") {
     } catch (const DeviceError& error) {
       if (!std::strstr(error.what(), "600.00 MiB")) return 3;
     }
-    { const Block cached = Block::allocate(asked); }
+    {
+      const Block cached = Block::allocate(asked);
+    }
     const Block fits = Block::allocate(asked + (130 << 20));  // only once the cached block is gone
     return allocator_statistics().cached_bytes == 0 ? 0 : 4;
   });
@@ -227,11 +234,18 @@ TEST_CASE("the allocator works on both sides of a fork", "[allocator]") {
 }
 
 TEST_CASE("the cache keeps within its limit", "[.cache_limit]") {
-  { const Block large = Block::allocate(64 << 20); }
+  {
+    const Block large = Block::allocate(64 << 20);
+  }
   std::fprintf(stderr, "large %d;", static_cast<int>(allocator_statistics().cached_bytes));
-  { const Block a = Block::allocate(8 << 20), b = Block::allocate(8 << 20); }
+  {
+    const Block a = Block::allocate(8 << 20), b = Block::allocate(8 << 20);
+  }
   std::fprintf(stderr, "two %d;", static_cast<int>(allocator_statistics().cached_bytes));
-  { std::vector<Block> many(1, Block::allocate(1 << 20)); for (int i = 1; i < 30; ++i) many.push_back(Block::allocate(1 << 20)); }
+  {
+    std::vector<Block> many(1, Block::allocate(1 << 20));
+    for (int i = 1; i < 30; ++i) many.push_back(Block::allocate(1 << 20));
+  }
   std::fprintf(stderr, "many %d", allocator_statistics().cached_bytes <= 10 << 20);
 }
 

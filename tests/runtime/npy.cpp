@@ -37,7 +37,9 @@ class Folder {
     std::ofstream(file("hostile.npy"), std::ios::binary) << bytes;
     return file("hostile.npy");
   }
-  std::size_t entries() const { return static_cast<std::size_t>(std::distance(fs::directory_iterator(path_), fs::directory_iterator())); }
+  std::size_t entries() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(path_), fs::directory_iterator()));
+  }
 
  private:
   fs::path path_;
@@ -65,15 +67,23 @@ double element(const Array& array, std::int64_t number) {
   };
   switch (array.type) {
     case DType::boolean:
-    case DType::u8: return read(std::uint8_t{});
-    case DType::i8: return read(std::int8_t{});
-    case DType::i16: return read(std::int16_t{});
-    case DType::i32: return read(std::int32_t{});
-    case DType::i64: return read(std::int64_t{});
+    case DType::u8:
+      return read(std::uint8_t{});
+    case DType::i8:
+      return read(std::int8_t{});
+    case DType::i16:
+      return read(std::int16_t{});
+    case DType::i32:
+      return read(std::int32_t{});
+    case DType::i64:
+      return read(std::int64_t{});
     case DType::f16:
-    case DType::bf16: return read(std::uint16_t{});
-    case DType::f32: return read(float{});
-    case DType::f64: return read(double{});
+    case DType::bf16:
+      return read(std::uint16_t{});
+    case DType::f32:
+      return read(float{});
+    case DType::f64:
+      return read(double{});
   }
   return 0;
 }
@@ -174,22 +184,28 @@ TEST_CASE("a loaded array is private, and outlives the file's name", "[npy]") {
 
 TEST_CASE("booleans of other bytes become 1", "[npy]") {
   const Folder folder;
-  CHECK(elements(load_npy(folder.write(version1(header("|b1", "(4,)"), std::string("\x00\x01\x02\xff", 4))))) == Values{0, 1, 1, 1});
+  CHECK(elements(load_npy(folder.write(version1(header("|b1", "(4,)"), std::string("\x00\x01\x02\xff", 4))))) ==
+        Values{0, 1, 1, 1});
 }
 
 TEST_CASE("other spellings of a header that NumPy reads", "[npy]") {
   const Folder folder;
   const std::string two(8, '\0');
-  for (const char* text : {"{'shape': (2,), 'descr': '<f4', 'fortran_order': False}", "{\"descr\":\"=f4\",\"fortran_order\":False,\"shape\":(2L,)}",
-                           "  { 'descr' : '<f4' , 'fortran_order' : True , 'shape' : ( 2 , ) , }   \n"})
+  for (const char* text :
+       {"{'shape': (2,), 'descr': '<f4', 'fortran_order': False}", "{\"descr\":\"=f4\",\"fortran_order\":False,\"shape\":(2L,)}",
+        "  { 'descr' : '<f4' , 'fortran_order' : True , 'shape' : ( 2 , ) , }   \n"})
     CHECK(elements(load_npy(folder.write(version1(text, two)))) == Values{0, 0});
   // Bytes behind the data are the next array's.
   CHECK(elements(load_npy(folder.write(version1(header("<f4", "(1,)"), two)))) == Values{0});
 }
 
 TEST_CASE("dtypes that Braze lacks raise TypeError naming them", "[npy]") {
-  for (const auto& [name, why] : {std::pair{"u2", "dtype '<u2' is not supported"}, {"c8", "dtype '<c8'"}, {"text", "dtype '<U2'"},
-                                  {"date", "dtype '<M8[D]'"}, {"long_double", "dtype '<f16'"}, {"record", "structured arrays"},
+  for (const auto& [name, why] : {std::pair{"u2", "dtype '<u2' is not supported"},
+                                  {"c8", "dtype '<c8'"},
+                                  {"text", "dtype '<U2'"},
+                                  {"date", "dtype '<M8[D]'"},
+                                  {"long_double", "dtype '<f16'"},
+                                  {"record", "structured arrays"},
                                   {"object", "arrays of Python objects ('|O')"}}) {
     CHECK_THROWS_AS(load_npy(data(std::string("refused_") + name)), TypeError);
     CHECK_THROWS_WITH(load_npy(data(std::string("refused_") + name)), ContainsSubstring(why) && ContainsSubstring(name));
@@ -215,7 +231,8 @@ TEST_CASE("files that are not what they say raise ValueError", "[npy]") {
   check(version1(header("<f8", "(4294967296, 4294967296)"), ""), "too many elements");
   check(version1(header("|u1", "(9223372036854775807, 0, 2)"), ""), "too many elements");
   const std::string whole = contents(data("f8"));
-  for (std::size_t length = 0; length < whole.size(); ++length) CHECK_THROWS_AS(load_npy(folder.write(whole.substr(0, length))), Error);
+  for (std::size_t length = 0; length < whole.size(); ++length)
+    CHECK_THROWS_AS(load_npy(folder.write(whole.substr(0, length))), Error);
 }
 
 TEST_CASE("bad headers raise ParseError with the column and a caret", "[npy]") {
@@ -265,7 +282,8 @@ TEST_CASE("bad headers raise ParseError with the column and a caret", "[npy]") {
 TEST_CASE("saving raises where it cannot", "[npy]") {
   const Folder folder;
   Array array = load_npy(data("f2"));
-  CHECK_THROWS_WITH(save_npy(folder.file("no/such/folder.npy"), array), ContainsSubstring("folder.npy: cannot write: No such file"));
+  CHECK_THROWS_WITH(save_npy(folder.file("no/such/folder.npy"), array),
+                    ContainsSubstring("folder.npy: cannot write: No such file"));
   CHECK_THROWS_AS(save_npy("/dev/full", array), ValueError);
   save_npy("/dev/null", array);
   CHECK(fs::is_character_file("/dev/null"));

@@ -68,7 +68,8 @@ TEST_CASE("work is shared, by no more threads than asked for", "[threads]") {
 TEST_CASE("one thread, or one task, stays on the caller", "[threads]") {
   const auto on_caller = [](std::int64_t tasks) {
     bool same = true;
-    executor().run(tasks, [&, caller = std::this_thread::get_id()](std::int64_t) { same = same && std::this_thread::get_id() == caller; });
+    executor().run(tasks,
+                   [&, caller = std::this_thread::get_id()](std::int64_t) { same = same && std::this_thread::get_id() == caller; });
     return same;
   };
   {
@@ -103,7 +104,8 @@ TEST_CASE("an exception comes back after the others ended", "[threads]") {
 TEST_CASE("runs nest, and callers share the threads", "[threads]") {
   const WithThreads with(4);
   std::atomic<int> leaves{0};
-  executor().run(8, [&](std::int64_t) { executor().run(8, [&](std::int64_t) { executor().run(4, [&](std::int64_t) { ++leaves; }); }); });
+  executor().run(
+      8, [&](std::int64_t) { executor().run(8, [&](std::int64_t) { executor().run(4, [&](std::int64_t) { ++leaves; }); }); });
   CHECK(leaves == 8 * 8 * 4);
   std::vector<std::thread> callers;
   std::atomic<int> total{0};
@@ -147,8 +149,9 @@ TEST_CASE("prints the number of threads", "[.num_threads]") {
 TEST_CASE("BRAZE_NUM_THREADS is the first number of threads", "[threads]") {
   CHECK(in_new_process("BRAZE_NUM_THREADS=5", "[.num_threads]") == "5");
   for (const char* wrong : {"0", "-1", "many", "3x", "99999999999"})
-    CHECK_THAT(in_new_process(std::string("BRAZE_NUM_THREADS=") + wrong, "[.num_threads]"),
-               ContainsSubstring(std::string("BRAZE_NUM_THREADS: expected a number of threads of at least 1, got '") + wrong + "'"));
+    CHECK_THAT(
+        in_new_process(std::string("BRAZE_NUM_THREADS=") + wrong, "[.num_threads]"),
+        ContainsSubstring(std::string("BRAZE_NUM_THREADS: expected a number of threads of at least 1, got '") + wrong + "'"));
 }
 
 TEST_CASE("a host's executor takes over, and gives back", "[threads]") {
