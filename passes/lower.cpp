@@ -504,23 +504,25 @@ std::optional<ExprId> Lowering::contract(const Request& request, std::vector<Req
 void Lowering::add_outputs() {
   for (const Value value : group_.outputs) {
     const Node& node = graph_.node(value);
+    const bool reducing = reduction_.has_value() || contraction_.has_value();
+    const bool writes = node.op == Op::store || node.op == Op::accumulate;
+    const Value stored = writes ? node.in[1] : value;
+    const Shape& shape = graph_.type(stored).shape;
+    auto place = reducing ? domain_place(shape, true) : std::nullopt;
     Output output;
-    if (node.op == Op::store || node.op == Op::accumulate) {
+    output.row = place.has_value();
+    if (!place) place = element_place(shape);
+    output.expr = evaluate({stored, *place});
+    output.buffer = buffer(value);
+    if (writes) {
       const auto& layout = node.as<ir::Layout>();
-      const Place place = element_place(graph_.type(node.in[1]).shape);
-      const Place at = spread(place, layout.sizes);
-      AffineId address = affine_.constant(extents_.of(layout.offset));
+      const Place at = spread(*place, layout.sizes);
+      output.address = affine_.constant(extents_.of(layout.offset));
       for (std::size_t i = 0; i < layout.sizes.size(); ++i)
-        address = affine_.add(address, affine_.scale(at.at[i], extents_.of(layout.strides[i])));
-      output = {evaluate({node.in[1], place}), buffer(value), address, false, node.op == Op::accumulate, stored_value(graph_, node.in[0])};
+        output.address = affine_.add(output.address, affine_.scale(at.at[i], extents_.of(layout.strides[i])));
+      output.accumulate = node.op == Op::accumulate;
+      output.into = stored_value(graph_, node.in[0]);
     } else {
-      const Shape& shape = graph_.type(value).shape;
-      const bool reducing = reduction_.has_value() || contraction_.has_value();
-      auto place = reducing ? domain_place(shape, true) : std::nullopt;
-      output.row = place.has_value();
-      if (!place) place = element_place(shape);
-      output.expr = evaluate({value, *place});
-      output.buffer = buffer(value);
       output.address = linear(*place, shape);
     }
     nest_.outputs.push_back(output);

@@ -39,6 +39,9 @@ class NestEmitter {
 
   ir::ValueId open(ir::LoopKind kind, ir::Size extent, std::int32_t step = 1);
   std::vector<ir::ValueId> close();
+  // For a loop that somebody else opens and closes with builder().
+  void enter() { scopes_.emplace_back(); }
+  void leave() { scopes_.pop_back(); }
   // The axis is the sum of `parts` in the innermost open scope.
   void bind(Variable axis, std::vector<ir::ValueId> parts);
 

@@ -180,7 +180,9 @@ void Planner::place_outputs(const Lowered& lowered, std::size_t kernel) {
     const std::uint32_t from = slot_of(output.into);
     std::uint32_t read = 0;
     while (read < nest.buffers.size() && nest.buffers[read] != output.into) ++read;
-    const bool in_place = dies(output.into, kernel) && reads_only_at(nest, read, output.address) &&
+    // Where places repeat, a read of the storage would see what an earlier element left.
+    const bool reads_fit = output.accumulate ? read == nest.buffers.size() : reads_only_at(nest, read, output.address);
+    const bool in_place = dies(output.into, kernel) && reads_fit &&
                           may_overwrite(from, kernel, faults_[kernel]);
     if (in_place) {
       slots_[key(value)] = from;

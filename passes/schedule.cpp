@@ -1,12 +1,8 @@
 // The target enters here: each nest becomes one kernel or a few, by the target's own schedules.
-#include "ir/error.h"
 #include "ir/loops.h"
 #include "passes/nest.h"
 
 namespace braze::passes {
-
-// Gives way to the one in schedule_gpu.cpp.
-[[gnu::weak]] Module schedule_gpu(Module, const Options&) { fail<DeviceError>("this build has no schedules for CUDA"); }
 
 Module schedule(Module module, const Options& options) {
   return std::visit(ir::match{[&](const ir::CpuTarget&) { return schedule_cpu(std::move(module), options); },

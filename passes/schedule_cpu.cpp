@@ -1,17 +1,19 @@
-// Elementwise nests, and which schedule a nest gets.
+// Which schedule a nest gets, elementwise nests, and what the schedules share.
 //
-// One axis: one parallel vector loop. Several: parallel over rows and pieces of a row, so that few long rows and many short ones both
-// spread over the cores, with a vector loop along the last axis inside.
+// Elementwise: with one axis, one parallel vector loop. With several, parallel over rows and pieces of a row, so that few long rows and
+// many short ones both spread over the cores, with a vector loop along the last axis inside.
 #include "passes/schedule_cpu.h"
 
 #include <algorithm>
 
 #include "ir/error.h"
+#include "ir/meaning.h"
 
 namespace braze::passes {
 
 using ir::IndexId;
 using ir::LoopKind;
+using ir::Op;
 using ir::Size;
 using ir::ValueId;
 
@@ -30,72 +32,210 @@ void Context::finish(Lowered lowered, IndexId extent, IndexId work) const {
   module.kernels.push_back(std::move(lowered));
 }
 
-std::int32_t lanes(const Context& context) {
-  int widest = 1;
-  for (const Expr& expr : context.nest.exprs) widest = std::max(widest, size_of(compute_type(expr.type)));
-  return std::clamp(2 * context.target.vector_bytes / widest, 4, 64);
+ir::Value Context::temporary(DType type, IndexId elements) const {
+  module.temporaries.push_back({type, elements});
+  return {temporary_base + static_cast<ir::NodeId>(module.temporaries.size() - 1), 0};
 }
 
-IndexId elements(const Context& context, bool reduced_too) {
-  ir::IndexTable& index = context.index();
-  IndexId product = index.number(1);
-  for (const NestAxis& axis : context.nest.axes)
-    if (reduced_too || !axis.reduced) product = index.mul(product, axis.extent);
-  return product;
+std::vector<Variable> Context::axes(bool reduced) const {
+  std::vector<Variable> result;
+  for (Variable axis = 0; axis < nest.axes.size(); ++axis)
+    if (nest.axes[axis].reduced == reduced) result.push_back(axis);
+  return result;
+}
+
+std::vector<IndexId> Context::extents(bool reduced) const {
+  std::vector<IndexId> result;
+  for (const Variable axis : axes(reduced)) result.push_back(nest.axes[axis].extent);
+  return result;
+}
+
+IndexId Context::product(const std::vector<IndexId>& extents) const {
+  IndexId result = index().number(1);
+  for (const IndexId extent : extents) result = index().mul(result, extent);
+  return result;
+}
+
+IndexId Context::elements() const { return index().mul(product(extents(false)), product(extents(true))); }
+
+AxisSet set_of(const std::vector<Variable>& axes) {
+  AxisSet set = 0;
+  for (const Variable axis : axes) set |= AxisSet{1} << std::min<Variable>(axis, 63);
+  return set;
+}
+
+std::int32_t lanes(const Context& context) {
+  int widest = 1;
+  for (const Expr& expr : context.nest.exprs)
+    if (expr.kind != Expr::Kind::index && expr.kind != Expr::Kind::guard) widest = std::max(widest, size_of(compute_type(expr.type)));
+  return std::clamp(2 * context.target.vector_bytes / widest, 4, 64);
 }
 
 namespace {
 
-// How many elements of the last axis a step of the parallel loop takes.
-constexpr std::int64_t piece = 4096;
-
-void store_all(NestEmitter& emit) {
-  std::vector<ExprId> roots;
-  for (const Output& output : emit.nest().outputs) roots.push_back(output.expr);
-  emit.compute(roots);
-  for (const Output& output : emit.nest().outputs) emit.store(output);
+// The combines of several reductions as one over all their values.
+ir::Combine joint(const std::vector<Accumulator>& accumulators) {
+  ir::Combine result;
+  std::size_t total = 0, base = 0;
+  for (const Accumulator& a : accumulators) total += a.types.size();
+  for (const Accumulator& a : accumulators) {
+    const std::size_t own = a.types.size(), instructions = result.body.size();
+    const auto renamed = [&](ValueId v) {
+      if (v == ir::no_value) return v;
+      if (v < own) return static_cast<ValueId>(base + v);
+      if (v < 2 * own) return static_cast<ValueId>(total + base + v - own);
+      return static_cast<ValueId>(2 * total + instructions + v - 2 * own);
+    };
+    for (ir::Instruction instruction : a.combine.body) {
+      for (ValueId& in : instruction.in) in = renamed(in);
+      result.body.push_back(instruction);
+    }
+    for (const ValueId v : a.combine.results) result.results.push_back(renamed(v));
+    result.types.insert(result.types.end(), a.types.begin(), a.types.end());
+    base += own;
+  }
+  return result;
 }
 
 }  // namespace
+
+Stage::Stage(NestEmitter& emit, std::uint32_t stage) : emit_(emit) {
+  const Nest& nest = emit.nest();
+  for (std::size_t r = 0; r < nest.reductions.size(); ++r) {
+    const Reduction& reduction = nest.reductions[r];
+    if (reduction.stage != stage) continue;
+    members_.push_back(r);
+    operands_.push_back(reduction.operand);
+    accumulators_.push_back(accumulator(reduction.op, nest.exprs[reduction.operand].type));
+    const Accumulator& a = accumulators_.back();
+    for (std::size_t i = 0; i < a.types.size(); ++i) identities_.push_back(emit.builder().constant(a.types[i], a.identities[i]));
+    types_.insert(types_.end(), a.types.begin(), a.types.end());
+  }
+  combine_ = emit.builder().combine(joint(accumulators_));
+}
+
+std::vector<ValueId> Stage::element() {
+  emit_.compute(operands_);
+  std::vector<ValueId> result;
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    const bool positioned = accumulators_[m].types.size() > 1;
+    const ValueId position = positioned ? emit_.affine_value(emit_.nest().reductions[members_[m]].position) : ir::no_value;
+    for (const ValueId v : element_tuple(accumulators_[m], emit_.wide_value(operands_[m]), position, emit_.builder())) result.push_back(v);
+  }
+  return result;
+}
+
+void Stage::define(const std::vector<ValueId>& joined) {
+  const Nest& nest = emit_.nest();
+  auto next = joined.begin();
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    const auto size = static_cast<std::ptrdiff_t>(accumulators_[m].types.size());
+    const std::vector<ValueId> tuple(next, next + size);
+    next += size;
+    for (ExprId e = 0; e < nest.exprs.size(); ++e) {
+      const Expr& expr = nest.exprs[e];
+      if (expr.kind == Expr::Kind::reduced && expr.number == members_[m])
+        emit_.define(e, reduction_result(accumulators_[m], expr.result, expr.type, tuple, emit_.builder()));
+    }
+  }
+}
+
+std::uint32_t last_stage(const Nest& nest) {
+  std::uint32_t last = 0;
+  for (const Reduction& reduction : nest.reductions) last = std::max(last, reduction.stage);
+  return last;
+}
+
+bool has_outputs(const Nest& nest, bool row) {
+  return std::any_of(nest.outputs.begin(), nest.outputs.end(), [&](const Output& o) { return o.row == row; });
+}
+
+std::vector<ExprId> output_exprs(const Nest& nest, bool row) {
+  std::vector<ExprId> result;
+  for (const Output& output : nest.outputs)
+    if (output.row == row) result.push_back(output.expr);
+  return result;
+}
+
+void take_outputs(NestEmitter& emit, bool row) {
+  for (const Output& output : emit.nest().outputs)
+    if (output.row == row) emit.buffer(output.buffer);
+}
+
+void store_outputs(NestEmitter& emit, bool row) {
+  emit.compute(output_exprs(emit.nest(), row));
+  for (const Output& output : emit.nest().outputs)
+    if (output.row == row) emit.store(output);
+}
 
 void schedule_elementwise(const Context& context) {
   const Nest& nest = context.nest;
   ir::IndexTable& index = context.index();
   Lowered lowered = context.start();
   NestEmitter emit(nest, context.module.graph, index, lowered);
-  for (const Output& output : nest.outputs) emit.buffer(output.buffer);
-  const IndexId work = elements(context);
+  take_outputs(emit, false);
   const auto rank = static_cast<Variable>(nest.axes.size());
   IndexId extent = index.number(1);
   if (rank == 0) {
     emit.open(LoopKind::parallel, Size::of(1));
-    store_all(emit);
+    store_outputs(emit, false);
     emit.close();
   } else if (rank == 1) {
     extent = nest.axes[0].extent;
-    emit.bind(0, {emit.open(LoopKind::parallel, emit.size(extent), lanes(context))});
-    store_all(emit);
+    const Size size = emit.size(extent);
+    const ValueId lane = emit.open(LoopKind::parallel, size, lanes(context));
+    emit.bind(0, {lane});
+    store_outputs(emit, false);
     emit.close();
   } else {
     const Variable inner = rank - 1;
-    std::vector<IndexId> outer;
-    for (Variable axis = 0; axis < inner; ++axis) outer.push_back(nest.axes[axis].extent);
-    outer.push_back(index.ceil_div(nest.axes[inner].extent, index.number(piece)));
-    for (const IndexId e : outer) extent = index.mul(extent, e);
-    const std::vector<ValueId> digits = emit.digits(emit.open(LoopKind::parallel, emit.size(extent)), outer);
+    std::vector<IndexId> outer = context.extents(false);
+    outer.back() = index.ceil_div(nest.axes[inner].extent, index.number(piece));
+    extent = context.product(outer);
+    const Size size = emit.size(extent);
+    const std::vector<ValueId> digits = emit.digits(emit.open(LoopKind::parallel, size), outer);
     for (Variable axis = 0; axis < inner; ++axis) emit.bind(axis, {digits[axis]});
-    const ValueId begin = emit.mul(digits.back(), emit.number(piece));
-    const ValueId count = emit.min(emit.sub(emit.size_value(nest.axes[inner].extent), begin), emit.number(piece));
-    std::vector<ExprId> roots;
-    for (const Output& output : nest.outputs) roots.push_back(output.expr);
-    emit.compute_invariant(roots, AxisSet{1} << std::min<Variable>(inner, 63));
-    const ValueId lane = emit.open(LoopKind::serial, Size::of_value(count), lanes(context));
-    emit.bind(inner, {begin, lane});
-    store_all(emit);
+    emit.compute_invariant(output_exprs(nest, false), set_of({inner}));
+    const ir::BlockRange range = ir::emit_block_range(emit.builder(), emit.size(nest.axes[inner].extent), digits.back(), piece);
+    const ValueId lane = emit.open(LoopKind::serial, range.count, lanes(context));
+    emit.bind(inner, {range.begin, lane});
+    store_outputs(emit, false);
     emit.close();
     emit.close();
   }
-  context.finish(std::move(lowered), extent, work);
+  context.finish(std::move(lowered), extent, context.elements());
+}
+
+// Places may repeat, so that one element is done when the next one reads.
+void schedule_serial(const Context& context) {
+  const Nest& nest = context.nest;
+  Lowered lowered = context.start();
+  NestEmitter emit(nest, context.module.graph, context.index(), lowered);
+  take_outputs(emit, false);
+  emit.open(LoopKind::parallel, Size::of(1));
+  for (Variable axis = 0; axis < nest.axes.size(); ++axis) {
+    const Size size = emit.size(nest.axes[axis].extent);
+    const ValueId variable = emit.open(LoopKind::serial, size);
+    emit.bind(axis, {variable});
+  }
+  emit.compute(output_exprs(nest, false));
+  ir::KernelBuilder& builder = emit.builder();
+  for (const Output& output : nest.outputs) {
+    if (!output.accumulate) {
+      emit.store(output);
+      continue;
+    }
+    const DType type = nest.exprs[output.expr].type;
+    const ir::Access access = emit.access(emit.buffer(output.buffer), output.address);
+    const auto converted = [&](ValueId value, DType to) {
+      if (builder.type(value) == to) return value;
+      return builder.append({.op = ir::Primitive::convert, .type = to, .from = builder.type(value), .in = {value, ir::no_value, ir::no_value}});
+    };
+    const ValueId operands[] = {converted(builder.load(access), compute_type(type)), emit.wide_value(output.expr)};
+    builder.store(access, converted(ir::build(Op::add, type, operands, builder), type));
+  }
+  for (std::size_t loops = nest.axes.size() + 1; loops > 0; --loops) emit.close();
+  context.finish(std::move(lowered), context.index().number(1), context.elements());
 }
 
 }  // namespace cpu
@@ -104,8 +244,13 @@ Module schedule_cpu(Module module, const Options& options) {
   const auto& target = std::get<ir::CpuTarget>(options.target);
   for (const auto& nest : module.nests) {
     const cpu::Context context{module, target, *nest};
-    invariant(nest->reductions.empty() && nest->contractions.empty(), "group {} has no schedule", nest->name);
-    cpu::schedule_elementwise(context);
+    const bool serial = std::any_of(nest->outputs.begin(), nest->outputs.end(), [](const Output& o) { return o.accumulate; });
+    if (!nest->contractions.empty())
+      cpu::schedule_contraction(context);
+    else if (nest->reductions.empty())
+      serial ? cpu::schedule_serial(context) : cpu::schedule_elementwise(context);
+    else
+      nest->order == ReduceOrder::inner ? cpu::schedule_rows(context) : cpu::schedule_columns(context);
   }
   return module;
 }
