@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <numeric>
 #include <unordered_map>
@@ -33,7 +34,7 @@ class Extents final : public ir::Equality {
     if (!b.is_symbol()) {
       value_[a.symbol()] = b;
     } else {
-      const auto [first, second] = std::minmax(a.symbol(), b.symbol());
+      const auto [first, second] = std::minmax({a.symbol(), b.symbol()});
       parent_[second] = first;
     }
     return true;
