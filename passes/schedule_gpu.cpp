@@ -88,8 +88,11 @@ Lowered started(const Context& context, const std::string& suffix) {
 }  // namespace
 
 Writer::Writer(const Context& context, const std::string& suffix)
-    : context_(context), lowered_(started(context, suffix)), emit_(context.nest, context.module.graph, context.index(), lowered_) {
-  for (const Output& output : context.nest.outputs) emit_.buffer(output.buffer);
+    : context_(context), lowered_(started(context, suffix)), emit_(context.nest, context.module.graph, context.index(), lowered_) {}
+
+void Writer::take(bool rows) {
+  for (const Output& output : context_.nest.outputs)
+    if (output.row == rows) emit_.buffer(output.buffer);
 }
 
 std::vector<ValueId> Writer::open_blocks(const std::vector<IndexId>& extents) {
@@ -155,11 +158,6 @@ ValueId Writer::accumulated(const Output& output, const ir::Access& access) {
   return converted(ir::build(ir::Op::add, wide, operands, builder()), wide, type);
 }
 
-void Writer::store_all() {
-  store(true);
-  store(false);
-}
-
 namespace {
 
 // Rows shorter than this waste threads.
@@ -172,12 +170,13 @@ bool is_short(const ir::IndexTable& index, IndexId extent) {
 // One block of one thread: what must happen in order.
 void schedule_serial(const Context& context) {
   Writer writer(context);
+  writer.take(false);
   NestEmitter& emit = writer.emit();
   writer.open_blocks({});
   writer.open_threads(1);
   for (Variable axis = 0; axis < context.nest.axes.size(); ++axis)
     emit.bind(axis, {emit.open(LoopKind::serial, emit.size(context.nest.axes[axis].extent))});
-  writer.store_all();
+  writer.store(false);
   for (std::size_t axis = 0; axis < context.nest.axes.size() + 2; ++axis) emit.close();
   writer.finish();
 }
@@ -185,6 +184,7 @@ void schedule_serial(const Context& context) {
 // All axes as one.
 void schedule_flat(const Context& context) {
   Writer writer(context);
+  writer.take(false);
   NestEmitter& emit = writer.emit();
   const IndexId total = context.elements();
   const ValueId block = writer.open_blocks({context.index().ceil_div(total, context.index().number(block_threads))})[0];
@@ -199,7 +199,7 @@ void schedule_flat(const Context& context) {
     const std::vector<ValueId> digits = emit.digits(position, extents);
     for (Variable axis = 0; axis < digits.size(); ++axis) emit.bind(axis, {digits[axis]});
   }
-  writer.store_all();
+  writer.store(false);
   emit.close();
   emit.close();
   writer.finish();
@@ -208,6 +208,7 @@ void schedule_flat(const Context& context) {
 // Blocks over rows and pieces of a row.
 void schedule_pieces(const Context& context) {
   Writer writer(context);
+  writer.take(false);
   NestEmitter& emit = writer.emit();
   const auto inner = static_cast<Variable>(context.nest.axes.size() - 1);
   const IndexId length = context.nest.axes[inner].extent;
@@ -222,7 +223,7 @@ void schedule_pieces(const Context& context) {
   const ValueId thread = writer.open_threads(block_threads);
   emit.bind(inner, {begin, thread});
   writer.mask(thread, writer.less(emit.add(begin, thread), emit.size_value(length)));
-  writer.store_all();
+  writer.store(false);
   emit.close();
   emit.close();
   writer.finish();

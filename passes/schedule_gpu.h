@@ -31,6 +31,9 @@ class Writer {
  public:
   explicit Writer(const Context& context, const std::string& suffix = "");
 
+  // Takes the buffers of outputs of rows, or of elements, so that a kernel's list begins with what it writes.
+  void take(bool rows);
+
   NestEmitter& emit() { return emit_; }
   ir::KernelBuilder& builder() { return emit_.builder(); }
   // The one block loop, over the mixed radix `extents`; returns the digits.
@@ -48,7 +51,6 @@ class Writer {
   ir::ValueId select(ir::ValueId condition, ir::ValueId a, ir::ValueId b);
   // Outputs of rows, or of elements.
   void store(bool rows, ir::ValueId predicate = ir::no_value);
-  void store_all();
 
  private:
   ir::ValueId accumulated(const Output& output, const ir::Access& access);

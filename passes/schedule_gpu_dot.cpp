@@ -27,6 +27,8 @@ class Dot {
 
   void run() {
     ir::IndexTable& index = context_.index();
+    writer_.take(true);
+    writer_.take(false);
     std::vector<IndexId> blocks = context_.extents(true, false);
     blocks[m_] = index.ceil_div(extent(m_), index.number(tile));
     blocks[m_ + 1] = index.ceil_div(extent(m_ + 1), index.number(tile));
@@ -115,7 +117,8 @@ class Dot {
       const Expr& expr = context_.nest.exprs[e];
       if (expr.kind == Expr::Kind::reduced) emit_.define(static_cast<ExprId>(e), rounded(sum, expr.type));
     }
-    writer_.store_all();
+    writer_.store(true);
+    writer_.store(false);
     emit_.close();
     emit_.close();
   }

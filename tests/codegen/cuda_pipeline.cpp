@@ -93,6 +93,11 @@ const std::vector<Case>& cases() {
   %0 = sum %x {dims = [0, 1]} : i64[]
   return %0
 })", {30, 77}},
+      {"sum_and_argmax_of_all", R"(graph one_row(%x: f32[n]) {
+  %0 = sum %x {dims = [0]} : f32[]
+  %1 = argmax %x {dims = [0]} : i64[]
+  return %0, %1
+})", {40000}, false},
       {"sum_nothing", R"(graph nothing(%x: f32[n, m]) {
   %0 = sum %x {dims = [1]} : f32[n]
   return %0
@@ -187,9 +192,17 @@ double number(const ir::HostArray& array, std::int64_t index) {
 // Runs the kernels in order over one array a graph value.
 std::vector<ir::HostArray> run(passes::Module& module, const std::vector<ir::HostArray>& arguments, const std::vector<std::int64_t>& symbols) {
   std::map<std::pair<ir::NodeId, std::uint32_t>, ir::HostArray> memory;
+  std::vector<std::int64_t> values(module.index.size());
+  module.index.evaluate(symbols, values);
   const auto parameters = module.graph.parameters();
   for (std::size_t p = 0; p < parameters.size(); ++p) memory[{parameters[p].node, parameters[p].result}] = arguments[p];
   const auto array = [&](ir::Value value) -> ir::HostArray& {
+    if (value.node >= passes::temporary_base) {
+      const passes::Temporary& temporary = module.temporaries[value.node - passes::temporary_base];
+      ir::HostArray& found = memory[{value.node, value.result}];
+      if (!found.data) found = ir::make_host_array(temporary.type, {values[temporary.elements]});
+      return found;
+    }
     value = passes::stored_value(module.graph, value);
     ir::HostArray& found = memory[{value.node, value.result}];
     if (found.data) return found;
@@ -203,8 +216,6 @@ std::vector<ir::HostArray> run(passes::Module& module, const std::vector<ir::Hos
     }
     return found;
   };
-  std::vector<std::int64_t> values(module.index.size());
-  module.index.evaluate(symbols, values);
   for (const passes::Lowered& lowered : module.kernels) {
     std::vector<void*> buffers;
     std::vector<std::int64_t> sizes, elements;
