@@ -163,7 +163,7 @@ llvm::Value* Instructions::emit(const ir::Instruction& i, std::span<llvm::Value*
     case Primitive::round_even: return rounding(i.op, in[0]);
     case Primitive::ldexp: return features_.avx512 ? scalef(in[0], in[1]) : ldexp(in[0], in[1]);
     case Primitive::fma:
-      if (!features_.fma) return call_each(i.type == DType::f32 ? "fmaf" : "fma", in);
+      if (!features_.fma) return i.type == DType::f32 ? fma_in_f64(in[0], in[1], in[2]) : call_each("fma", in);
       return intrinsic(llvm::Intrinsic::fma, {in[0]->getType()}, {in[0], in[1], in[2]});
     case Primitive::call: {
       const auto& function = ir::info(static_cast<ir::LibraryFunction>(i.payload));
@@ -344,6 +344,27 @@ llvm::Value* Instructions::ldexp(llvm::Value* x, llvm::Value* power) {
   n = b.CreateSelect(b.CreateFCmpOLT(n, like(x, static_cast<double>(bottom))), like(x, static_cast<double>(bottom)), n);
   multiply(n);
   return b.CreateSelect(b.CreateFCmpUNO(power, power), power, result);
+}
+
+// fma of f32 where the machine has none: the product is exact in f64, and the sum, rounded to odd there, rounds once more to
+// f32 as the exact sum would. To odd: where the sum was inexact and its last bit is even, one step towards the rest.
+llvm::Value* Instructions::fma_in_f64(llvm::Value* x, llvm::Value* y, llvm::Value* z) {
+  const unsigned lanes = lanes_of(x);
+  llvm::Type* const wide = type(DType::f64, lanes), *const words = type(DType::i64, lanes);
+  llvm::Value* const product = b.CreateFMul(b.CreateFPExt(x, wide), b.CreateFPExt(y, wide));
+  llvm::Value* const addend = b.CreateFPExt(z, wide);
+  llvm::Value* const sum = b.CreateFAdd(product, addend);
+  // The exact rest of the sum (Knuth); a NaN for infinities, which then compares false.
+  llvm::Value* const part = b.CreateFSub(sum, product);
+  llvm::Value* const rest = b.CreateFAdd(b.CreateFSub(product, b.CreateFSub(sum, part)), b.CreateFSub(addend, part));
+  llvm::Value* const bits = b.CreateBitCast(sum, words);
+  llvm::Value* const even = b.CreateICmpEQ(b.CreateAnd(bits, llvm::ConstantInt::get(words, 1)), llvm::ConstantInt::get(words, 0));
+  llvm::Value* const inexact = b.CreateFCmpONE(rest, like(rest, 0));
+  // Away from zero when sum and rest have one sign, towards it otherwise: both are integer steps of the magnitude.
+  llvm::Value* const opposed = b.CreateICmpSLT(b.CreateXor(bits, b.CreateBitCast(rest, words)), llvm::ConstantInt::get(words, 0));
+  llvm::Value* const step = b.CreateSelect(opposed, llvm::Constant::getAllOnesValue(words), llvm::ConstantInt::get(words, 1));
+  llvm::Value* const odd = b.CreateSelect(b.CreateAnd(even, inexact), b.CreateAdd(bits, step), bits);
+  return b.CreateFPTrunc(b.CreateBitCast(odd, wide), x->getType());
 }
 
 llvm::Value* Instructions::call_each(const char* symbol, std::span<llvm::Value* const> in) {

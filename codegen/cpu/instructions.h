@@ -50,6 +50,7 @@ class Instructions {
   llvm::Value* round_without_sse41(ir::Primitive op, llvm::Value* x);
   llvm::Value* ldexp(llvm::Value* x, llvm::Value* power);
   llvm::Value* scalef(llvm::Value* x, llvm::Value* power);
+  llvm::Value* fma_in_f64(llvm::Value* x, llvm::Value* y, llvm::Value* z);
   llvm::Value* divide(const ir::Instruction& i, llvm::Value* a, llvm::Value* b);
   llvm::Value* exact_quotient(DType t, llvm::Value* a, llvm::Value* b);
   llvm::Value* shift(const ir::Instruction& i, llvm::Value* a, llvm::Value* count);

@@ -1,5 +1,6 @@
 // Every machine primitive on every dtype, as vectors and as scalars, on every target of this machine, against the interpreter.
 #include <algorithm>
+#include <cmath>
 
 #include "tests/codegen/all_instructions.h"
 #include "tests/codegen/cpu_support.h"
@@ -45,6 +46,17 @@ Launch values_for(const ir::Instruction& instruction, std::mt19937_64& random) {
   }
   for (int k = 0; k < 3000; ++k)
     for (std::size_t c = 0; c < types.size(); ++c) columns[c].push_back(random_bits(types[c], random));
+  if (instruction.op == Primitive::fma)  // cancellation, and sums near halfway between two results
+    for (int k = 0; k < 6000; ++k) {
+      const auto number = [&] { return std::ldexp(static_cast<double>(random() % 4096 + 1), static_cast<int>(random() % 40) - 26); };
+      const double x = number(), y = number(), product = x * y;
+      const int digits = instruction.type == DType::f32 ? 24 : 53;
+      double z = k % 3 == 0 ? -product : std::ldexp(product, -static_cast<int>(random() % 4) - digits + 2 * (k % 2));
+      if (k % 5 == 0) z = std::ldexp(1.0, std::ilogb(product) + digits - static_cast<int>(random() % 3));
+      if (random() % 2) z = -z;
+      const auto bits = [&](double v) { return instruction.type == DType::f32 ? ir::to_bits(static_cast<float>(v)) : ir::to_bits(v); };
+      for (std::size_t c = 0; c < 3; ++c) columns[c].push_back(bits(c == 0 ? x : c == 1 ? y : z));
+    }
   if (instruction.op == Primitive::ldexp)  // its count is integral
     for (std::uint64_t& count : columns[1])
       count = instruction.type == DType::f32 ? ir::to_bits(std::trunc(ir::from_bits<float>(count))) : ir::to_bits(std::trunc(ir::from_bits<double>(count)));
