@@ -133,9 +133,10 @@ S log_of_parts(S e, S f, std::optional<S> f_low = {}) {
   const S low = fma(e, literal<S>(FormatOf<S>::short_low), f_low ? lost + *f_low : lost);
   if constexpr (std::same_as<T, float>) return high + fma(f * f, polynomial(f, Coefficients<T>::log), low);
   if constexpr (std::same_as<T, double>) {
-    // With s = f / (2 + f), log(1 + f) is 2 atanh(s) = f - (h - s (h + tail)) for h = f^2 / 2: 7 coefficients instead of 20.
-    const S s = f / (f + literal<S>(2)), z = s * s, h = literal<S>(0.5) * f * f;
-    return high + (fma(s, fma(z, polynomial(z, Coefficients<T>::log), h), -h) + low);
+    // With s = f / (2 + f), log(1 + f) is 2 atanh(s) = f - f^2/2 + s (f^2/2 + tail): 8 coefficients instead of 20. What is
+    // subtracted from f is rounded once, with `low`; its other copy is small.
+    const S s = f / (f + literal<S>(2)), z = s * s, half = literal<S>(0.5) * f;
+    return high + fma(s, fma(z, polynomial(z, Coefficients<T>::log), half * f), fma(-half, f, low));
   }
 }
 

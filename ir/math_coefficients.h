@@ -54,8 +54,8 @@ struct Coefficients<double> {
       0x1.1f38292980bd1p-29};
   // 2 atanh(s) - 2 s = s^3 sum c[k] s^2k on |s| <= 1/5
   static constexpr std::array log = {
-      0x1.555555555577dp-1, 0x1.99999998eec53p-2, 0x1.249249b38ff8p-2, 0x1.c71c0076ae684p-3, 0x1.74750959206c1p-3,
-      0x1.384fc8071c9d4p-3, 0x1.3ad6380916b1ep-3};
+      0x1.555555555554fp-1, 0x1.999999999c17cp-2, 0x1.24924921e4102p-2, 0x1.c71c74900193ep-3, 0x1.745c4ac972d99p-3,
+      0x1.3b35c375939b2p-3, 0x1.0dcb633a580dap-3, 0x1.1b830ea16c9b7p-3};
   // e^2r - 1 = r sum c[k] r^k on |r| <= ln 2 / 4
   static constexpr std::array tanh_exp = {
       0x1p1, 0x1p1, 0x1.555555555555ap0, 0x1.5555555555531p-1, 0x1.111111110f169p-2, 0x1.6c16c16c26f8bp-4,

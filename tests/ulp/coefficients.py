@@ -160,7 +160,7 @@ def rows(kind):
                   (mp.mpf("-0.2501"), mp.mpf("0.5001")), 9, kind)
     else:
         yield row("log", "2 atanh(s) - 2 s = s^3 sum c[k] s^2k on |s| <= 1/5", atanh_tail,
-                  relative_to(lambda z: 2 * mp.atanh(mp.sqrt(z)), lambda z: z * mp.sqrt(z)), (mp.mpf(0), mp.mpf("0.0401")), 7, kind)
+                  relative_to(lambda z: 2 * mp.atanh(mp.sqrt(z)), lambda z: z * mp.sqrt(z)), (mp.mpf(0), mp.mpf("0.0401")), 8, kind)
     yield row("tanh_exp", "e^2r - 1 = r sum c[k] r^k on |r| <= ln 2 / 4", expm1_2, relative_to(lambda r: mp.exp(2 * r), lambda r: r),
               quarter, 6 if short else 12, kind)
     yield row("tanh", "tanh(x) - x = x^3 sum c[k] x^2k on |x| <= 1", tanh_tail,
