@@ -3,270 +3,16 @@
 #include <limits>
 
 #include "ir/error.h"
-#include "ir/loops.h"
+#include "ir/loop_code.h"
 #include "ir/loops_text.h"
-#include "ir/scalar.h"
 
 namespace braze::ir {
+
+using namespace loop_code;
+
 namespace {
-
-// Where a value's lanes stand in the register file, one word of raw bits a lane. A uniform value has stride 0.
-struct Operand {
-  std::uint32_t at = 0;
-  std::uint32_t stride = 0;
-};
-
-struct SizeOperand {
-  std::int64_t number = 0;
-  std::int64_t at = -1;  // its register, or -1
-};
-
-struct AddressTerm {
-  Operand index;
-  SizeOperand stride;
-};
-
-struct Address {
-  std::uint32_t buffer = 0;  // as in Access
-  DType type{};
-  std::uint32_t array_lanes = 1;
-  std::vector<AddressTerm> terms;
-  SizeOperand offset;
-};
-
-struct CarriedValue {
-  Operand init, inside, next, result;
-};
-
-struct Joiner {  // a decoded Combine
-  std::size_t width = 0;
-  struct Step {
-    Evaluator evaluate;
-    Instruction instruction;
-  };
-  std::vector<Step> steps;
-  std::vector<ValueId> results;
-};
-
-// One statement, or one end of a loop. The tree is laid out flat; `jump` is where a loop that has no iteration left, or a
-// condition that is false, goes on.
-struct Op {
-  enum class Kind : std::uint8_t {
-    compute,
-    load,
-    store,
-    open_loop,
-    close_loop,
-    open_threads,
-    close_threads,
-    fold,
-    tree_fold,
-    branch,
-    shuffle
-  };
-  Kind kind;
-  bool has_predicate = false;
-  LoopKind loop = LoopKind::serial;
-  std::uint32_t lanes = 1;  // of the result, of what a store writes, or that a carry moves
-  Operand result;
-  Operand in[3];  // operands; a store's value; predicate in [2]; a loop's variable is `result`
-  Evaluator evaluate = nullptr;
-  const Instruction* instruction = nullptr;
-  std::uint32_t detail = 0;  // into addresses, loops or folds
-  std::uint32_t jump = 0;
-  const Statement* statement = nullptr;
-};
-
-struct Loop {
-  SizeOperand extent;
-  std::int32_t step = 1;
-  std::uint32_t open = 0;           // its first op
-  std::uint32_t inner_threads = 1;  // of a thread loop: how many threads the loops inside it make
-  std::vector<CarriedValue> carries;
-};
-
-struct FoldOp {
-  std::uint32_t combine = 0;
-  std::vector<Operand> results, lanes;
-  std::vector<std::uint32_t> arrays;
-  SizeOperand count;
-};
 
 constexpr std::uint32_t warp = 32;
-
-}  // namespace
-
-struct LoopInterpreter::Code {
-  Kernel kernel;  // what ops point into
-  std::vector<Op> ops;
-  std::vector<Address> addresses;
-  std::vector<Loop> loops;
-  std::vector<FoldOp> folds;
-  std::vector<Joiner> joiners;
-  std::vector<Operand> values;
-  std::uint32_t registers = 0, most_lanes = 1;
-};
-
-namespace {
-
-class Decoder {
- public:
-  explicit Decoder(LoopInterpreter::Code& code) : code_(code), kernel_(code.kernel), lanes_(value_lanes(code.kernel)) {}
-
-  void decode();
-
- private:
-  Operand of(ValueId value) const { return value == no_value ? Operand{} : code_.values[value]; }
-  SizeOperand of(const Size& size) const {
-    if (size.kind == Size::Kind::number) return {size.number, -1};
-    return {0, static_cast<std::int64_t>(code_.values[size.value].at)};
-  }
-  std::uint32_t lanes(ValueId value) const { return value == no_value ? 1 : static_cast<std::uint32_t>(lanes_[value]); }
-
-  Op& add(Op::Kind kind, const Statement& statement) {
-    Op op{};
-    op.kind = kind;
-    op.statement = &statement;
-    code_.ops.push_back(op);
-    return code_.ops.back();
-  }
-
-  std::uint32_t add(const Access& access);
-  void block(const Block& statements, std::uint32_t around);
-  void loop(const For& loop, const Statement& statement, std::uint32_t around);
-  static std::uint32_t threads_inside(const For& loop);
-
-  LoopInterpreter::Code& code_;
-  const Kernel& kernel_;
-  std::vector<std::int32_t> lanes_;
-};
-
-void Decoder::decode() {
-  for (std::int32_t lanes : lanes_) {
-    code_.values.push_back({code_.registers, lanes > 1 ? 1u : 0u});
-    code_.registers += static_cast<std::uint32_t>(lanes);
-    code_.most_lanes = std::max(code_.most_lanes, static_cast<std::uint32_t>(lanes));
-  }
-  for (const Combine& combine : kernel_.combines) {
-    Joiner joiner{combine.types.size(), {}, combine.results};
-    for (const Instruction& instruction : combine.body) joiner.steps.push_back({evaluator(instruction), instruction});
-    code_.joiners.push_back(std::move(joiner));
-  }
-  block(kernel_.body, 1);
-}
-
-std::uint32_t Decoder::add(const Access& access) {
-  Address address{access.buffer};
-  if (access.buffer >= scratch_base) {
-    const ScratchArray& array = kernel_.scratch[access.buffer - scratch_base];
-    address.type = array.type;
-    address.array_lanes = static_cast<std::uint32_t>(array.lanes);
-  } else {
-    address.type = kernel_.buffers[access.buffer].type;
-  }
-  for (const Term& term : access.terms) address.terms.push_back({of(term.index), of(term.stride)});
-  address.offset = of(access.offset);
-  code_.addresses.push_back(std::move(address));
-  return static_cast<std::uint32_t>(code_.addresses.size() - 1);
-}
-
-std::uint32_t Decoder::threads_inside(const For& loop) {
-  for (const Statement& statement : loop.body)
-    if (const For* inner = std::get_if<For>(&statement.node); inner && inner->kind == LoopKind::thread)
-      return static_cast<std::uint32_t>(inner->extent.number) * threads_inside(*inner);
-  return 1;
-}
-
-void Decoder::block(const Block& statements, std::uint32_t around) {
-  for (const Statement& statement : statements)
-    std::visit(match{
-                   [&](const Compute& s) {
-                     Op& op = add(Op::Kind::compute, statement);
-                     op.lanes = lanes(s.result);
-                     op.result = of(s.result);
-                     for (std::size_t i = 0; i < 3; ++i) op.in[i] = of(s.instruction.in[i]);
-                     op.evaluate = evaluator(s.instruction);
-                     op.instruction = &s.instruction;
-                   },
-                   [&](const Load& s) {
-                     const std::uint32_t address = add(s.access);
-                     Op& op = add(Op::Kind::load, statement);
-                     op.lanes = lanes(s.result);
-                     op.result = of(s.result);
-                     op.has_predicate = s.predicate != no_value;
-                     op.in[2] = of(s.predicate);
-                     op.detail = address;
-                   },
-                   [&](const Store& s) {
-                     const std::uint32_t address = add(s.access);
-                     std::uint32_t most = std::max({lanes(s.value), lanes(s.predicate), code_.addresses[address].array_lanes});
-                     for (const Term& term : s.access.terms) most = std::max(most, lanes(term.index));
-                     Op& op = add(Op::Kind::store, statement);
-                     op.lanes = most;
-                     op.in[0] = of(s.value);
-                     op.has_predicate = s.predicate != no_value;
-                     op.in[2] = of(s.predicate);
-                     op.detail = address;
-                   },
-                   [&](const For& s) { loop(s, statement, around); },
-                   [&](const Fold& s) {
-                     FoldOp fold{s.combine, {}, {}, {}, {}};
-                     for (ValueId value : s.results) fold.results.push_back(of(value));
-                     for (ValueId value : s.lanes) fold.lanes.push_back(of(value));
-                     code_.folds.push_back(std::move(fold));
-                     Op& op = add(Op::Kind::fold, statement);
-                     op.lanes = lanes(s.lanes[0]);
-                     op.detail = static_cast<std::uint32_t>(code_.folds.size() - 1);
-                   },
-                   [&](const TreeFold& s) {
-                     FoldOp fold{s.combine, {}, {}, s.arrays, of(s.count)};
-                     for (ValueId value : s.results) fold.results.push_back(of(value));
-                     code_.folds.push_back(std::move(fold));
-                     Op& op = add(Op::Kind::tree_fold, statement);
-                     op.lanes = lanes(s.results[0]);
-                     op.detail = static_cast<std::uint32_t>(code_.folds.size() - 1);
-                   },
-                   [&](const If& s) {
-                     const std::size_t at = code_.ops.size();
-                     add(Op::Kind::branch, statement).in[0] = of(s.condition);
-                     block(s.body, around);
-                     code_.ops[at].jump = static_cast<std::uint32_t>(code_.ops.size());
-                   },
-                   [](const Barrier&) {},  // statements run in lock step
-                   [&](const Shuffle& s) {
-                     Op& op = add(Op::Kind::shuffle, statement);
-                     op.lanes = lanes(s.result);
-                     op.result = of(s.result);
-                     op.in[0] = of(s.value);
-                     op.detail = static_cast<std::uint32_t>(s.delta);
-                   },
-               },
-               statement.node);
-}
-
-void Decoder::loop(const For& loop, const Statement& statement, std::uint32_t around) {
-  const bool threads = loop.kind == LoopKind::thread;
-  const std::uint32_t inside = loop.step > 1 || threads ? lanes(loop.variable) : around;
-  const auto number = static_cast<std::uint32_t>(code_.loops.size());
-  code_.loops.push_back({of(loop.extent), loop.step, static_cast<std::uint32_t>(code_.ops.size()), threads_inside(loop), {}});
-  for (const Carry& carried : loop.carries)
-    code_.loops.back().carries.push_back({of(carried.init), of(carried.inside), of(carried.next), of(carried.result)});
-  Op op{};
-  op.kind = threads ? Op::Kind::open_threads : Op::Kind::open_loop;
-  op.loop = loop.kind;
-  op.lanes = inside;
-  op.result = of(loop.variable);
-  op.detail = number;
-  op.statement = &statement;
-  code_.ops.push_back(op);
-  block(loop.body, inside);
-  op.kind = threads ? Op::Kind::close_threads : Op::Kind::close_loop;
-  op.has_predicate = threads && around == 1;  // this end leaves the threads
-  code_.ops.push_back(op);
-  code_.ops[code_.loops[number].open].jump = static_cast<std::uint32_t>(code_.ops.size());
-}
-
-// ---- execution ----
 
 class Execution {
  public:
@@ -284,21 +30,21 @@ class Execution {
     return size.at < 0 ? size.number : static_cast<std::int64_t>(registers_[static_cast<std::size_t>(size.at)]);
   }
 
-  void compute(const Op& op);
+  void compute(const FlatOp& op);
   template <class Access>
-  void each_address(const Op& op, const Access& access);
-  void load(const Op& op);
-  void store(const Op& op);
+  void each_address(const FlatOp& op, const Access& access);
+  void load(const FlatOp& op);
+  void store(const FlatOp& op);
   std::size_t open_loop(std::size_t at);
   std::size_t close_loop(std::size_t at);
-  void enter_iteration(const Op& op, const Loop& loop, Frame frame);
-  void open_threads(const Op& op);
-  void fold(const Op& op);
-  void tree_fold(const Op& op);
-  void shuffle(const Op& op);
+  void enter_iteration(const FlatOp& op, const Loop& loop, Frame frame);
+  void open_threads(const FlatOp& op);
+  void fold(const FlatOp& op);
+  void tree_fold(const FlatOp& op);
+  void shuffle(const FlatOp& op);
   // tuple <- combine(tuple, later), each `width` words.
   void join(const Joiner& joiner, std::uint64_t* tuple, const std::uint64_t* later);
-  [[noreturn]] void outside(const Op& op, std::int64_t element, std::int64_t elements) const;
+  [[noreturn]] void outside(const FlatOp& op, std::int64_t element, std::int64_t elements) const;
 
   const LoopInterpreter::Code& code_;
   const KernelArgs& args_;
@@ -341,42 +87,42 @@ Execution::Execution(const LoopInterpreter::Code& code, const KernelArgs& args, 
 
 std::int32_t Execution::run() {
   for (std::size_t at = 0; at < code_.ops.size();) {
-    const Op& op = code_.ops[at];
+    const FlatOp& op = code_.ops[at];
     switch (op.kind) {
-      case Op::Kind::compute:
+      case FlatOp::Kind::compute:
         compute(op);
         break;
-      case Op::Kind::load:
+      case FlatOp::Kind::load:
         load(op);
         break;
-      case Op::Kind::store:
+      case FlatOp::Kind::store:
         store(op);
         break;
-      case Op::Kind::open_loop:
+      case FlatOp::Kind::open_loop:
         at = open_loop(at);
         continue;
-      case Op::Kind::close_loop:
+      case FlatOp::Kind::close_loop:
         at = close_loop(at);
         continue;
-      case Op::Kind::open_threads:
+      case FlatOp::Kind::open_threads:
         open_threads(op);
         break;
-      case Op::Kind::close_threads:
-        if (op.has_predicate) active_ = 1;
+      case FlatOp::Kind::close_threads:
+        if (op.leaves_threads) active_ = 1;
         break;
-      case Op::Kind::fold:
+      case FlatOp::Kind::fold:
         fold(op);
         break;
-      case Op::Kind::tree_fold:
+      case FlatOp::Kind::tree_fold:
         tree_fold(op);
         break;
-      case Op::Kind::branch:
+      case FlatOp::Kind::branch:
         if (!(*lanes(op.in[0]) & 1)) {
           at = op.jump;
           continue;
         }
         break;
-      case Op::Kind::shuffle:
+      case FlatOp::Kind::shuffle:
         shuffle(op);
         break;
     }
@@ -385,7 +131,7 @@ std::int32_t Execution::run() {
   return static_cast<std::int32_t>(fault_);
 }
 
-void Execution::compute(const Op& op) {
+void Execution::compute(const FlatOp& op) {
   const std::uint64_t* a = lanes(op.in[0]);
   const std::uint64_t* b = lanes(op.in[1]);
   const std::uint64_t* c = lanes(op.in[2]);
@@ -402,7 +148,7 @@ void Execution::compute(const Op& op) {
 
 // Calls access(lane, element) for each active lane whose predicate holds.
 template <class Access>
-void Execution::each_address(const Op& op, const Access& access) {
+void Execution::each_address(const FlatOp& op, const Access& access) {
   const Address& address = code_.addresses[op.detail];
   const std::uint64_t* predicate = lanes(op.in[2]);
   const std::uint32_t count = op.lanes == 1 ? 1 : std::min(op.lanes, active_);
@@ -425,7 +171,7 @@ void Execution::each_address(const Op& op, const Access& access) {
   }
 }
 
-void Execution::load(const Op& op) {
+void Execution::load(const FlatOp& op) {
   const Address& address = code_.addresses[op.detail];
   std::uint64_t* out = lanes(op.result);
   std::fill_n(out, op.lanes, 0);
@@ -454,7 +200,7 @@ void Execution::load(const Op& op) {
     read(std::uint64_t{});
 }
 
-void Execution::store(const Op& op) {
+void Execution::store(const FlatOp& op) {
   const Address& address = code_.addresses[op.detail];
   const std::uint64_t* values = lanes(op.in[0]);
   const std::uint32_t stride = op.in[0].stride;
@@ -481,7 +227,7 @@ void Execution::store(const Op& op) {
 }
 
 std::size_t Execution::open_loop(std::size_t at) {
-  const Op& op = code_.ops[at];
+  const FlatOp& op = code_.ops[at];
   const Loop& loop = code_.loops[op.detail];
   Frame frame{0, value(loop.extent)};
   if (op.loop == LoopKind::parallel) frame = {begin_, std::min(end_, frame.limit)};
@@ -495,7 +241,7 @@ std::size_t Execution::open_loop(std::size_t at) {
   return at + 1;
 }
 
-void Execution::enter_iteration(const Op& op, const Loop& loop, Frame frame) {
+void Execution::enter_iteration(const FlatOp& op, const Loop& loop, Frame frame) {
   std::uint64_t* variable = lanes(op.result);
   if (loop.step == 1) {
     *variable = static_cast<std::uint64_t>(frame.at);
@@ -506,7 +252,7 @@ void Execution::enter_iteration(const Op& op, const Loop& loop, Frame frame) {
 }
 
 std::size_t Execution::close_loop(std::size_t at) {
-  const Op& op = code_.ops[at];
+  const FlatOp& op = code_.ops[at];
   const Loop& loop = code_.loops[op.detail];
   const std::uint32_t count = std::min(op.lanes, active_);
   // All at once: what becomes of one carried value may be another.
@@ -528,7 +274,7 @@ std::size_t Execution::close_loop(std::size_t at) {
   return at + 1;
 }
 
-void Execution::open_threads(const Op& op) {
+void Execution::open_threads(const FlatOp& op) {
   const Loop& loop = code_.loops[op.detail];
   const auto extent = static_cast<std::uint32_t>(value(loop.extent));
   std::uint64_t* variable = lanes(op.result);
@@ -550,7 +296,7 @@ void Execution::join(const Joiner& joiner, std::uint64_t* tuple, const std::uint
   for (std::size_t i = 0; i < joiner.width; ++i) tuple[i] = values[joiner.results[i]];
 }
 
-void Execution::fold(const Op& op) {
+void Execution::fold(const FlatOp& op) {
   const FoldOp& fold = code_.folds[op.detail];
   const Joiner& joiner = code_.joiners[fold.combine];
   moved_.resize(op.lanes * joiner.width);  // lane by lane
@@ -562,7 +308,7 @@ void Execution::fold(const Op& op) {
   for (std::size_t i = 0; i < joiner.width; ++i) *lanes(fold.results[i]) = moved_[i];
 }
 
-void Execution::tree_fold(const Op& op) {
+void Execution::tree_fold(const FlatOp& op) {
   const FoldOp& fold = code_.folds[op.detail];
   const Joiner& joiner = code_.joiners[fold.combine];
   const std::int64_t count = value(fold.count), room = scratch_counts_[fold.arrays[0] - scratch_base];
@@ -585,7 +331,7 @@ void Execution::tree_fold(const Op& op) {
   }
 }
 
-void Execution::shuffle(const Op& op) {
+void Execution::shuffle(const FlatOp& op) {
   const auto delta = static_cast<std::int32_t>(op.detail);
   for (std::uint32_t lane = 0; lane < op.lanes; ++lane) {
     const std::int64_t from = static_cast<std::int64_t>(lane) + delta;
@@ -594,24 +340,13 @@ void Execution::shuffle(const Op& op) {
   }
 }
 
-void Execution::outside(const Op& op, std::int64_t element, std::int64_t elements) const {
+void Execution::outside(const FlatOp& op, std::int64_t element, std::int64_t elements) const {
   internal_failure(fmt::format("kernel '{}' accesses element {} of {}, in `{}`", code_.kernel.name, element, elements,
                                statement_text(code_.kernel, *op.statement)),
                    std::source_location::current());
 }
 
 }  // namespace
-
-LoopInterpreter::LoopInterpreter(const Kernel& kernel) {
-  verify(kernel);
-  auto code = std::make_unique<Code>();
-  code->kernel = kernel;
-  Decoder(*code).decode();
-  code_ = std::move(code);
-}
-LoopInterpreter::~LoopInterpreter() = default;
-LoopInterpreter::LoopInterpreter(LoopInterpreter&&) noexcept = default;
-LoopInterpreter& LoopInterpreter::operator=(LoopInterpreter&&) noexcept = default;
 
 std::int32_t LoopInterpreter::run(const KernelArgs& args, std::int64_t begin, std::int64_t end,
                                   const InterpretOptions& options) const {
