@@ -347,23 +347,23 @@ llvm::Value* Instructions::ldexp(llvm::Value* x, llvm::Value* power) {
 }
 
 // fma of f32 where the machine has none: the product is exact in f64, and the sum, rounded to odd there, rounds once more to
-// f32 as the exact sum would. To odd: where the sum was inexact and its last bit is even, one step towards the rest.
+// f32 as the exact sum would. To odd is truncated, with the last bit set where something was lost.
 llvm::Value* Instructions::fma_in_f64(llvm::Value* x, llvm::Value* y, llvm::Value* z) {
   const unsigned lanes = lanes_of(x);
   llvm::Type* const wide = type(DType::f64, lanes), *const words = type(DType::i64, lanes);
   llvm::Value* const product = b.CreateFMul(b.CreateFPExt(x, wide), b.CreateFPExt(y, wide));
   llvm::Value* const addend = b.CreateFPExt(z, wide);
   llvm::Value* const sum = b.CreateFAdd(product, addend);
-  // The exact rest of the sum (Knuth); a NaN for infinities, which then compares false.
+  // What the sum lacks of the exact one (Knuth); a NaN for infinities, which then compares false.
   llvm::Value* const part = b.CreateFSub(sum, product);
   llvm::Value* const rest = b.CreateFAdd(b.CreateFSub(product, b.CreateFSub(sum, part)), b.CreateFSub(addend, part));
+  llvm::Value* const lost = b.CreateFCmpOLT(like(rest, 0), intrinsic(llvm::Intrinsic::fabs, {wide}, {rest}));
+  llvm::Value* const all = b.CreateSExt(lost, words);
   llvm::Value* const bits = b.CreateBitCast(sum, words);
-  llvm::Value* const even = b.CreateICmpEQ(b.CreateAnd(bits, llvm::ConstantInt::get(words, 1)), llvm::ConstantInt::get(words, 0));
-  llvm::Value* const inexact = b.CreateFCmpONE(rest, like(rest, 0));
-  // Away from zero when sum and rest have one sign, towards it otherwise: both are integer steps of the magnitude.
-  llvm::Value* const opposed = b.CreateICmpSLT(b.CreateXor(bits, b.CreateBitCast(rest, words)), llvm::ConstantInt::get(words, 0));
-  llvm::Value* const step = b.CreateSelect(opposed, llvm::Constant::getAllOnesValue(words), llvm::ConstantInt::get(words, 1));
-  llvm::Value* const odd = b.CreateSelect(b.CreateAnd(even, inexact), b.CreateAdd(bits, step), bits);
+  // The sum was rounded away from zero where the rest has the other sign.
+  llvm::Value* const away = b.CreateLShr(b.CreateXor(bits, b.CreateBitCast(rest, words)), llvm::ConstantInt::get(words, 63));
+  llvm::Value* const truncated = b.CreateSub(bits, b.CreateAnd(away, all));
+  llvm::Value* const odd = b.CreateOr(truncated, b.CreateAnd(all, llvm::ConstantInt::get(words, 1)));
   return b.CreateFPTrunc(b.CreateBitCast(odd, wide), x->getType());
 }
 
