@@ -1,0 +1,46 @@
+// A graph through the whole compiler on one target: machine code against the loop interpreter bit for bit, and against the graph's own
+// interpreter within each op's bound. Inputs end at a page that nobody may touch.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+#include "ir/target.h"
+#include "runtime/run.h"
+
+namespace braze::test {
+
+class CompiledGraph {
+ public:
+  CompiledGraph(const ir::Graph& graph, const ir::CpuTarget& target, bool fuse = true);
+
+  // Arguments follow the graph's parameters; none is changed. Throws what a fault means to `faulted`, else returns the results.
+  struct Outcome {
+    ir::Fault fault = ir::Fault::none;
+    std::vector<ir::HostArray> results;
+  };
+  Outcome run(std::span<const ir::HostArray> arguments, std::span<const std::int64_t> symbols) const { return run_on(*machine_, arguments, symbols); }
+  Outcome interpret(std::span<const ir::HostArray> arguments, std::span<const std::int64_t> symbols) const {
+    return run_on(*interpreted_, arguments, symbols);
+  }
+
+ private:
+  Outcome run_on(const runtime::Executable& executable, std::span<const ir::HostArray> arguments, std::span<const std::int64_t> symbols) const;
+  const ir::Graph& graph_;
+  std::shared_ptr<const runtime::Executable> machine_, interpreted_;
+};
+
+// The widest target of this machine and, where that is not it, AVX2.
+std::vector<ir::CpuTarget> tested_targets();
+
+// What differs, or "" where all agree: machine code, loop interpreter and (within `tolerance` of each result's greatest magnitude; 0: the
+// same bits, NaN payloads apart) graph interpreter.
+std::string disagreement(const ir::Graph& graph, const CompiledGraph& compiled, std::span<const ir::HostArray> arguments,
+                         std::span<const std::int64_t> symbols, double tolerance = 0);
+
+// A .bz file with the graph and its arguments' seed, for a person to look at; returns the path.
+std::string save_case(const ir::Graph& graph, const std::string& name, const std::string& why);
+
+}  // namespace braze::test
