@@ -103,7 +103,8 @@ class Fuser {
   std::optional<std::uint32_t> fits(NodeId id, const Operand& operand, std::string& why);
   std::string merge_domains(std::uint32_t into, std::uint32_t other, bool& rows_only);
   bool try_merge(std::uint32_t a, std::uint32_t b, std::string& why);
-  bool depends(std::uint32_t from, std::uint32_t to, std::uint32_t except);
+  bool depends(std::uint32_t from, std::uint32_t to);
+  bool again_within(NodeId base, std::uint32_t cluster);
   bool raise(std::uint32_t cluster, std::uint32_t level);
   void absorb(std::uint32_t into, std::uint32_t other, bool as_rows);
   void join(NodeId id, std::uint32_t cluster, bool row, const std::vector<Operand>& operands);
@@ -300,23 +301,20 @@ std::uint32_t Fuser::find(std::uint32_t cluster) {
 
 void Fuser::note(NodeId producer, NodeId consumer, std::string why) { notes_.push_back({producer, consumer, std::move(why)}); }
 
-// Whether a path leads from `from` back to `to` that does not start with the step to `except`. Past the cap: yes.
-bool Fuser::depends(std::uint32_t from, std::uint32_t to, std::uint32_t except) {
-  std::vector<std::uint32_t> pending;
+// Whether a path of needs leads from `from` to `to`. Past the cap: yes.
+bool Fuser::depends(std::uint32_t from, std::uint32_t to) {
+  std::vector<std::uint32_t> pending{from};
   std::set<std::uint32_t> seen;
-  const auto push = [&](std::uint32_t cluster, bool first) {
-    for (const std::uint32_t need : clusters_[cluster].needs) {
-      const std::uint32_t n = find(need);
-      if (first && n == except) continue;
-      if (clusters_[n].level >= clusters_[to].level && seen.insert(n).second) pending.push_back(n);
-    }
-  };
-  push(from, true);
   while (!pending.empty()) {
     const std::uint32_t at = pending.back();
     pending.pop_back();
-    if (at == to || seen.size() > search_cap) return true;
-    push(at, false);
+    for (const std::uint32_t need : clusters_[at].needs) {
+      const std::uint32_t n = find(need);
+      if (n == to) return true;
+      // What `to` precedes has a greater level.
+      if (clusters_[n].level > clusters_[to].level && seen.insert(n).second) pending.push_back(n);
+    }
+    if (seen.size() > search_cap) return true;
   }
   return false;
 }
@@ -395,8 +393,9 @@ bool Fuser::try_merge(std::uint32_t a, std::uint32_t b, std::string& why) {
     why = fmt::format("one kernel would read {} buffers", x.reads.size() + y.reads.size());
     return false;
   }
-  if (depends(a, b, b) || depends(b, a, a)) {
-    why = "a kernel between them needs one and feeds the other";
+  // A direct need is one that did not fit.
+  if (depends(a, b) || depends(b, a)) {
+    why = "one needs the other, but not at the same elements";
     return false;
   }
   const std::uint32_t level = std::max(x.level, y.level);
@@ -484,6 +483,28 @@ void Fuser::join(NodeId id, std::uint32_t cluster, bool row, const std::vector<O
   }
 }
 
+// Whether a value of the cluster can be computed at another place, too, in the same kernel.
+bool Fuser::again_within(NodeId base, std::uint32_t cluster) {
+  std::vector<NodeId> pending{base};
+  std::set<NodeId> seen{base};
+  int cost = 0;
+  while (!pending.empty()) {
+    const NodeId at = pending.back();
+    pending.pop_back();
+    const Node& node = graph_[at];
+    if (role_[at] == Role::member && cluster_of_[at] != none && find(cluster_of_[at]) != cluster) continue;
+    if (role_[at] == Role::leaf) continue;
+    if (role_[at] == Role::member) {
+      if (!ir::info(node.op).elementwise()) return false;
+      cost += node.op == Op::cast ? 1 : ir::cost(node.op, graph_.type(node.in.back()).dtype);
+      if (cost > cheap) return false;
+    }
+    for (const Value in : node.in)
+      if (seen.insert(in.node).second) pending.push_back(in.node);
+  }
+  return true;
+}
+
 // The cluster that the operands' clusters have become, with room for the node, or none.
 std::uint32_t Fuser::target_of(NodeId id, const std::vector<Operand>& reads) {
   std::uint32_t target = none;
@@ -502,13 +523,18 @@ std::uint32_t Fuser::target_of(NodeId id, const std::vector<Operand>& reads) {
   }
   if (target == none) return none;
   std::string why;
+  for (const Operand& operand : reads) {
+    const NodeId base = operand.base.node;
+    std::string misfit;
+    if (cluster_of_[base] != none && find(cluster_of_[base]) == target && !fits(id, operand, misfit) && !again_within(base, target)) why = misfit;
+  }
   std::uint32_t level = 0;
   for (const Operand& operand : reads) {
     const NodeId base = operand.base.node;
     if (cluster_of_[base] == none || find(cluster_of_[base]) == target) continue;
     const std::uint32_t other = find(cluster_of_[base]);
     level = std::max(level, clusters_[other].level + 1);
-    if (depends(other, target, none)) why = "a kernel between them needs one and feeds the other";
+    if (depends(other, target)) why = "a kernel between them needs one and feeds the other";
   }
   const Cluster& cluster = clusters_[target];
   if (cluster.nodes.size() + 1 > static_cast<std::size_t>(options_.group_nodes))

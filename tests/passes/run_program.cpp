@@ -123,6 +123,7 @@ std::vector<HostArray> random_arguments(const Graph& graph, const Check& check) 
         std::uint64_t bits = 0;
         double value = std::uniform_real_distribution<double>(check.positive ? 0.1 : -4, 4)(random);
         if (is_integer(type.dtype)) value = std::floor(value * 3) + (check.positive ? 1 : 0);
+        if (check.integers) value = std::floor(value / 2);
         bits = evaluate_cast(DType::f64, type.dtype, std::bit_cast<std::uint64_t>(value));
         if (type.dtype == DType::boolean) bits = random() & 1;
         std::memcpy(array.data.get() + i * static_cast<std::int64_t>(sizeof(T)), &bits, sizeof(T));

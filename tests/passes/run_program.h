@@ -22,7 +22,8 @@ struct Check {
   std::map<std::string, std::int64_t> symbols;  // by name; all others are 1
   std::uint64_t seed = 1;
   double tolerance = 0;  // relative to the greatest magnitude of each result; 0: bit for bit (NaNs are equal)
-  bool positive = false; // arguments
+  bool positive = false;  // arguments
+  bool integers = false;  // arguments: few and small
 };
 passes::Options cpu_options(bool fuse = true);
 // Fused and unfused, on vectors of 16, 32 and 64 bytes: all equal the graph's interpreter within the tolerance, and each other bit for

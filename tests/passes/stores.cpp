@@ -1,0 +1,124 @@
+#include "tests/catch.h"
+#include "tests/passes/run_program.h"
+
+using namespace braze;
+using namespace braze::test;
+
+namespace {
+
+std::size_t copies(const passes::Module& module) {
+  std::size_t count = 0;
+  for (const ir::Step& step : module.program.steps) count += std::holds_alternative<ir::CopyStep>(step.action);
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("a store to donated memory goes in place where its reads are at the places written") {
+  const auto same = check_graph(R"(braze.ir 1
+graph f(%s: f32[l] donated, n: index) {
+  %0 = view %s {offset = 1, sizes = [n], strides = [2]} : f32[n]
+  %1 = exp %0 : f32[n]
+  %2 = store %s, %1 {offset = 1, sizes = [n], strides = [2]} : f32[l]
+  return %2
+})",
+                                {.symbols = {{"l", 100}, {"n", 40}}});
+  CHECK(copies(same) == 0);
+  CHECK(same.program.slots.size() == 1);
+  const auto shifted = check_graph(R"(braze.ir 1
+graph f(%s: f32[l] donated, n: index) {
+  %0 = view %s {offset = 0, sizes = [n], strides = [1]} : f32[n]
+  %1 = neg %0 : f32[n]
+  %2 = store %s, %1 {offset = 1, sizes = [n], strides = [1]} : f32[l]
+  return %2
+})",
+                                   {.symbols = {{"l", 100}, {"n", 99}}});
+  CHECK(copies(shifted) == 1);
+}
+
+TEST_CASE("a store copies what somebody else still reads") {
+  const std::string text = R"(braze.ir 1
+graph f(%s: f32[l], %v: f32[n]) {
+  %0 = store %s, %v {offset = 3, sizes = [n], strides = [1]} : f32[l]
+  %1 = sum %s {dims = [0]} : f32[]
+  %2 = exp %0 : f32[l]
+  return %0, %1, %2
+})";
+  CHECK(copies(check_graph(text, {.symbols = {{"l", 50}, {"n", 20}}, .tolerance = 1e-5})) == 1);
+}
+
+TEST_CASE("readers of the old version run before a store in place") {
+  const auto module = check_graph(R"(braze.ir 1
+graph f(%s: f32[l] donated, %v: f32[n]) {
+  %0 = exp %v : f32[n]
+  %1 = store %s, %0 {offset = 3, sizes = [n], strides = [1]} : f32[l]
+  %2 = flip %s {dims = [0]} : f32[l]
+  %3 = neg %2 : f32[l]
+  return %1, %3
+})",
+                                  {.symbols = {{"l", 50}, {"n", 20}}});
+  CHECK(copies(module) == 0);
+}
+
+TEST_CASE("stores into fresh memory and a chain of stores") {
+  const auto module = check_graph(R"(braze.ir 1
+graph f(%v: f32[n], %w: f32[n], l: index) {
+  %0 = constant 0 : f32[]
+  %1 = expand %0 {shape = [l]} : f32[l]
+  %2 = store %1, %v {offset = 0, sizes = [n], strides = [1]} : f32[l]
+  %3 = store %2, %w {offset = 9, sizes = [n], strides = [2]} : f32[l]
+  return %3
+})",
+                                  {.symbols = {{"l", 50}, {"n", 20}}});
+  CHECK(copies(module) == 0);
+}
+
+TEST_CASE("accumulate repeats in index order") {
+  for (const std::string type : {"f32", "f16", "i64", "bool"}) {
+    std::string text = R"(braze.ir 1
+graph f(%s: T[l], %v: T[n, m]) {
+  %0 = accumulate %s, %v {offset = 2, sizes = [n, m], strides = [1, 2]} : T[l]
+  return %0
+})";
+    for (std::size_t at; (at = text.find("T[")) != std::string::npos;) text.replace(at, 1, type);
+    check_graph(text, {.symbols = {{"l", 50}, {"n", 9}, {"m", 11}}});
+  }
+}
+
+TEST_CASE("an in-place store waits for every step that can fault") {
+  const auto module = check_graph(R"(braze.ir 1
+graph f(%s: f32[n] donated, %a: i32[n], %b: i32[n]) {
+  %0 = neg %s : f32[n]
+  %1 = store %s, %0 {offset = 0, sizes = [n], strides = [1]} : f32[n]
+  %2 = floor_divide %a, %b : i32[n]
+  %3 = sum %2 {dims = [0]} : i64[]
+  return %1, %3
+})",
+                                  {.symbols = {{"n", 40}}, .positive = true});
+  std::size_t last_fault = 0, first_in_place = module.program.steps.size();
+  for (std::size_t i = 0; i < module.program.steps.size(); ++i) {
+    const auto* step = std::get_if<ir::KernelStep>(&module.program.steps[i].action);
+    if (!step) continue;
+    const ir::Kernel& kernel = module.program.kernels[step->kernel];
+    if (ir::print(kernel).find("check") != std::string::npos) last_fault = i;
+    for (std::size_t b = 0; b < step->buffers.size(); ++b)
+      if (kernel.buffers[b].writes && module.program.slots[step->buffers[b]].kind == ir::Slot::Kind::in_out)
+        first_in_place = std::min(first_in_place, i);
+  }
+  CHECK(last_fault < first_in_place);
+}
+
+TEST_CASE("temporaries share the arena, and a dying one takes the next value") {
+  std::string text = "braze.ir 1\ngraph f(%x: f32[n, n]) {\n  %0 = exp %x : f32[n, n]\n";
+  // Each sum needs the whole of what is before it, so that no two kernels are one.
+  for (int i = 0; i < 6; ++i)
+    text += "  %s" + std::to_string(i) + " = sum %" + std::to_string(i) + " {dims = [0, 1]} : f32[]\n  %e" + std::to_string(i) +
+            " = expand %s" + std::to_string(i) + " {shape = [n, n]} : f32[n, n]\n  %" + std::to_string(i + 1) + " = div %" +
+            std::to_string(i) + ", %e" + std::to_string(i) + " : f32[n, n]\n";
+  text += "  return %6\n}";
+  const auto module = check_graph(text, {.symbols = {{"n", 64}}, .tolerance = 1e-4, .positive = true});
+  std::vector<std::int64_t> values(module.program.index.size());
+  const std::int64_t n[] = {64};
+  module.program.index.evaluate(n, values);
+  CHECK(values[module.program.arena_bytes] <= 2 * 64 * 64 * 4 + 4096);
+}
