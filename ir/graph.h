@@ -98,6 +98,9 @@ class Graph {
   std::unordered_map<std::string, std::uint32_t> parameter_numbers_;
 };
 
+// The same graph, symbols and parameters in the same order (which text does not promise).
+Graph copy(const Graph& graph);
+
 // Nodes that `roots` need, operands first. Iterative.
 std::vector<NodeId> postorder(const Graph& graph, std::span<const Value> roots);
 

@@ -46,7 +46,7 @@ std::vector<ir::Kernel> kernels_of(passes::Module& module) {
 
 passes::Module copy_of_graph(const passes::Module& module) {
   passes::Module copy;
-  copy.graph = ir::parse_graph(ir::print(module.graph));
+  copy.graph = ir::copy(module.graph);
   return copy;
 }
 

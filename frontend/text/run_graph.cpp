@@ -106,7 +106,7 @@ std::vector<Tensor> run_graph(const ir::Graph& graph, const std::map<std::string
   Binder binder(graph, arguments);
   binder.bind();
   passes::Module module;
-  module.graph = ir::parse_graph(ir::print(graph));
+  module.graph = ir::copy(graph);
   const auto executable = engine::build_executable(std::move(module), engine::compile_options(true));
   std::vector<runtime::Buffer> results(graph.results.size());
   engine::throw_failure(executable->run(binder.inputs, binder.symbols(), binder.scalars, results), executable->program());

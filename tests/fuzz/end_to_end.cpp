@@ -20,8 +20,6 @@ namespace braze::test {
 
 namespace {
 
-ir::Graph copy(const ir::Graph& graph) { return ir::parse_graph(ir::print(graph)); }
-
 // Host memory as a Block whose last byte borders on a page that nobody may touch.
 runtime::Block guarded(const ir::HostArray& array) {
   const std::int64_t bytes = array.elements() * size_of(array.dtype);
@@ -64,7 +62,7 @@ std::string first_difference(const ir::HostArray& a, const ir::HostArray& b) {
 
 CompiledGraph::CompiledGraph(const ir::Graph& graph, const ir::CpuTarget& target, bool fuse) : graph_(graph) {
   passes::Module module;
-  module.graph = copy(graph);
+  module.graph = ir::copy(graph);
   passes::Options options;
   options.target = target;
   options.fuse = fuse;
