@@ -84,15 +84,24 @@ class Parser {
   Graph run() {
     header();
     while (!lexer_.at("return")) {
-      if (lexer_.peek().kind == Token::Kind::value)
-        statement(false);
-      else if (lexer_.at("kernel"))
+      if (lexer_.peek().kind == Token::Kind::value) {
+        const Token place = lexer_.peek();
+        const NodeId node = statement(false);
+        if (is_free(node)) free_.insert(node);
+        if (blocks_ != nullptr && !blocks_->empty()) check_free(place, node);
+        loose_.emplace_back(place, node);
+      } else if (lexer_.at("kernel")) {
         block();
-      else
+      } else {
         lexer_.expected("a statement such as '%0 = add %x, %y : f32[n]', or 'return'");
+      }
     }
     lexer_.expect("return");
-    if (lexer_.peek().kind == Token::Kind::value) graph_.results = value_list();
+    if (lexer_.peek().kind == Token::Kind::value) {
+      std::vector<Token> places;
+      graph_.results = value_list(&places);
+      for (std::size_t i = 0; i < places.size(); ++i) check_in_memory(places[i], graph_.results[i].node);
+    }
     lexer_.expect("}");
     if (!lexer_.at_end()) lexer_.expected("the end of the text");
     return std::move(graph_);
@@ -175,12 +184,39 @@ class Parser {
     }
     lexer_.expect("{");
     block_number_ = blocks_->size();
+    if (blocks_->size() == 1)
+      for (const auto& [place, node] : loose_) check_free(place, node);
     std::unordered_set<NodeId> seen;  // two names may stand for one node
     while (lexer_.peek().kind == Token::Kind::value)
       if (const NodeId node = statement(true); seen.insert(node).second) block.nodes.push_back(node);
     if (!lexer_.accept("}")) lexer_.expected("a statement such as '%0 = add %x, %y : f32[n]', or '}'");
     block_number_ = 0;
-    for (std::size_t i = 0; i < outputs.size(); ++i) block.outputs.push_back(resolve(outputs[i], results[i]));
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      block.outputs.push_back(resolve(outputs[i], results[i]));
+      const NodeId node = block.outputs.back().node;
+      if (!seen.contains(node) && block_of_.contains(node))
+        lexer_.error(outputs[i], fmt::format("this kernel does not compute %{}", outputs[i].text));
+      in_memory_.insert(node);
+    }
+  }
+
+  // Outside kernels stand only constants and what is computed from them and scalars: each kernel that reads it holds it.
+  void check_free(const Token& place, NodeId node) const {
+    if (!is_free(node)) lexer_.error(place, fmt::format("{} must stand in a kernel", ir::name(graph_[node].op)));
+  }
+  bool is_free(NodeId id) const {
+    const Node& node = graph_[id];
+    const auto scalar = [&](NodeId in) { return graph_[in].op == Op::parameter && graph_[in].as<Parameter>().kind == Parameter::Kind::scalar; };
+    return node.op != Op::iota &&
+           std::all_of(node.in.begin(), node.in.end(), [&](Value v) { return scalar(v.node) || free_.contains(v.node); });
+  }
+
+  // What is read must be in the kernel at hand, in memory, or outside all kernels.
+  void check_in_memory(const Token& place, NodeId node) const {
+    const auto block = block_of_.find(node);
+    if (block == block_of_.end() || block->second == block_number_ || in_memory_.contains(node)) return;
+    lexer_.error(place, fmt::format("%{} is computed in another kernel, which does not put it out: name it after that kernel's '->', or "
+                                    "compute it here too", place.text));
   }
 
   // ---- statements
@@ -204,7 +240,9 @@ class Parser {
                                row.results == 1 ? "" : fmt::format(":{}", row.results)));
 
     std::vector<Value> in;
-    if (lexer_.peek().kind == Token::Kind::value) in = value_list();
+    std::vector<Token> places;
+    if (lexer_.peek().kind == Token::Kind::value) in = value_list(&places);
+    for (std::size_t i = 0; i < in.size(); ++i) check_in_memory(places[i], in[i].node);
     if (arity(*op) < 0 ? in.empty() : in.size() != static_cast<std::size_t>(arity(*op)))
       lexer_.error(op_token, fmt::format("{} takes {} operand{}, found {}", row.name, arity(*op) < 0 ? "one or more" : fmt::to_string(arity(*op)),
                                          arity(*op) == 1 ? "" : "s", in.size()));
@@ -253,10 +291,11 @@ class Parser {
     last = block_number_;
   }
 
-  std::vector<Value> value_list() {
+  std::vector<Value> value_list(std::vector<Token>* places) {
     std::vector<Value> list;
     do {
       const Token token = lexer_.value();
+      places->push_back(token);
       list.push_back(resolve(token, lexer_.at("#") ? result_number() : no_result));
     } while (lexer_.accept(","));
     return list;
@@ -459,6 +498,9 @@ class Parser {
   std::unordered_map<std::string_view, Extent> symbols_;
   std::unordered_map<NodeId, std::size_t> block_of_;  // the last block, from 1, that computes a node
   std::size_t block_number_ = 0;
+  std::unordered_set<NodeId> in_memory_;              // what kernels put out
+  std::unordered_set<NodeId> free_;                   // constants, and what is computed from them and scalars alone
+  std::vector<std::pair<Token, NodeId>> loose_;       // statements before the first kernel
   int last_line_ = 1;
 };
 

@@ -153,7 +153,7 @@ std::optional<Shape> grid(const Monomial& count, std::vector<Moving> moving) {
   };
   for (const Moving& m : moving)
     if (!cut(m.distance)) return std::nullopt;
-  if (!cut(Monomial())) return std::nullopt;
+  if (whole != Monomial() && !cut(Monomial())) return std::nullopt;
   return shape;
 }
 

@@ -26,7 +26,7 @@ void verify_groups(const Module& module) {
       group_of[node] = number;
     }
     for (const ir::Value v : group.outputs) {
-      invariant(v.node < graph.size() && group_of[v.node] == number, "group {} puts out node {}, which it does not compute", group.name,
+      invariant(v.node < graph.size() && (group_of[v.node] == number || !grouped[v.node]), "group {} puts out node {}, which it does not compute", group.name,
                 v.node);
       in_memory[v.node] = true;
     }
@@ -41,7 +41,8 @@ void verify_groups(const Module& module) {
 void verify(const Module& module) {
   ir::verify(module.graph);
   if (module.stage >= Stage::fused) verify_groups(module);
-  for (const Lowered& lowered : module.kernels) ir::verify(lowered.loops);
+  if (module.stage == Stage::loops)  // plan moves them into the program
+    for (const Lowered& lowered : module.kernels) ir::verify(lowered.loops);
   if (module.stage == Stage::steps)
     for (const ir::Kernel& kernel : module.program.kernels) ir::verify(kernel);
 }

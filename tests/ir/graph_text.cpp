@@ -205,6 +205,17 @@ graph f(%x: f32[n], %a: f32[] scalar) {
   std::string missing = fused;
   missing.replace(missing.find("-> %2"), 5, "-> %9");
   CHECK_THAT(error(missing), ContainsSubstring("unknown value %9"));
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string text = fused;
+    text.replace(text.find(from), from.size(), to);
+    return error(text);
+  };
+  CHECK_THAT(with("max_with_index %0", "max_with_index %2"), ContainsSubstring("no error"));
+  CHECK_THAT(with("    %0 = neg %x : f32[n]\n    %3", "    %3"),
+             ContainsSubstring("9:27: %0 is computed in another kernel, which does not put it out"));
+  CHECK_THAT(with("return %1, %2", "return %1, %0"), ContainsSubstring("%0 is computed in another kernel"));
+  CHECK_THAT(with("-> %3#0, %3#1 {", "-> %2 {"), ContainsSubstring("this kernel does not compute %2"));
+  CHECK_THAT(with("  %1 = cast", "  %9 = neg %x : f32[n]\n  %1 = cast"), ContainsSubstring("3:3: neg must stand in a kernel"));
 }
 
 TEST_CASE("mutated text is refused with a ParseError or read, never anything else", "[fuzz]") {
