@@ -1,0 +1,150 @@
+// Writes through views: the result is what eager execution gives, whatever is pending. Expected values are PyTorch's.
+#include "braze/braze.h"
+#include "tests/catch.h"
+
+using namespace braze;
+
+namespace {
+
+std::vector<float> values(const Tensor& t) { return t.to_vector<float>(); }
+using Floats = std::vector<float>;
+
+}  // namespace
+
+TEST_CASE("a write through a view is seen by its base and by every other view") {
+  const Tensor x = zeros({2, 3});
+  Tensor row = x(1), column = x(slice(), 2);
+  row += 1;
+  column *= 5;
+  CHECK(values(x) == Floats{0, 0, 0, 1, 1, 5});
+  CHECK(values(row) == Floats{1, 1, 5});
+  CHECK(values(column) == Floats{0, 5});
+}
+
+TEST_CASE("assigning to x(...) writes, assigning to a name rebinds") {
+  Tensor x = ones({3});
+  const Tensor same = x;
+  x(slice(0, 2)) = 7;
+  CHECK(values(same) == Floats{7, 7, 1});
+  x = zeros({2});
+  CHECK(values(same) == Floats{7, 7, 1});
+  CHECK(values(x) == Floats{0, 0});
+}
+
+TEST_CASE("a shifted copy onto itself reads what was there before") {
+  Tensor x = arange(6).to(float32);
+  x(slice(1, none)) = x(slice(none, -1)) * 1;
+  CHECK(values(x) == Floats{0, 0, 1, 2, 3, 4});
+  x(slice(none, -1)) = x(slice(1, none));
+  CHECK(values(x) == Floats{0, 1, 2, 3, 4, 4});
+}
+
+TEST_CASE("a pending reader of an overwritten version keeps the old value") {
+  Tensor x = ones({4});
+  const Tensor before = x + 10, sum = x.sum();
+  x(slice(0, 2)) = 9;
+  const Tensor after = x + 10;
+  x.fill_(0);
+  CHECK(values(after) == Floats{19, 19, 11, 11});
+  CHECK(values(before) == Floats{11, 11, 11, 11});
+  CHECK(sum.item<float>() == 4);
+  CHECK(values(x) == Floats{0, 0, 0, 0});
+}
+
+TEST_CASE("the same holds when the old version was in memory") {
+  Tensor x = arange(4).to(float32).eval();
+  const Tensor before = x * 2;
+  x(1) = 100;
+  CHECK(values(x) == Floats{0, 100, 2, 3});
+  CHECK(values(before) == Floats{0, 2, 4, 6});
+}
+
+TEST_CASE("an exact alias on both sides") {
+  Tensor x = arange(4).to(float32);
+  x += x;
+  CHECK(values(x) == Floats{0, 2, 4, 6});
+  x(slice()) = x(slice()) + 1;
+  CHECK(values(x) == Floats{1, 3, 5, 7});
+}
+
+TEST_CASE("a transposed write lands transposed") {
+  Tensor x = zeros({2, 3});
+  Tensor t = x.t();
+  t.copy_(arange(6).reshape({3, 2}));
+  CHECK(values(x) == Floats{0, 2, 4, 1, 3, 5});
+  x.t() = 1;
+  CHECK(values(x) == Floats{1, 1, 1, 1, 1, 1});
+}
+
+TEST_CASE("a tensor added to its own transposition in place") {
+  Tensor x = arange(9).to(float32).reshape({3, 3});
+  x += x.t();
+  CHECK(values(x) == Floats{0, 4, 8, 4, 8, 12, 8, 12, 16});
+}
+
+TEST_CASE("strided, diagonal and unfolded writes") {
+  Tensor x = zeros({10});
+  x(slice(1, 9, 3)) = tensor({1., 2., 3.});
+  CHECK(values(x) == Floats{0, 1, 0, 0, 2, 0, 0, 3, 0, 0});
+  Tensor m = zeros({3, 3});
+  m.diagonal() = tensor({1., 2., 3.});
+  m.diagonal(1) += 5;
+  CHECK(values(m) == Floats{1, 5, 0, 0, 2, 5, 0, 0, 3});
+}
+
+TEST_CASE("writing to memory that repeats is refused") {
+  Tensor wide = zeros({1, 3}).expand({4, 3});
+  CHECK_THROWS_WITH(wide.add_(1), Catch::Matchers::ContainsSubstring("more than one element of the written-to tensor refers to a single memory location"));
+  Tensor windows = zeros({5}).unfold(0, 3, 1);
+  CHECK_THROWS_AS(windows.fill_(1), Error);
+  // Reading them is fine.
+  CHECK(values(wide.sum(0)) == Floats{0, 0, 0});
+}
+
+TEST_CASE("clone and contiguous stand apart, reshape of a view shares") {
+  Tensor x = arange(4).to(float32);
+  const Tensor copy = x.clone(), same = x.contiguous(), square = x.reshape({2, 2});
+  x(0) = 50;
+  CHECK(values(copy) == Floats{0, 1, 2, 3});
+  CHECK(values(same) == Floats{50, 1, 2, 3});
+  CHECK(values(square) == Floats{50, 1, 2, 3});
+  CHECK(square.shares_storage(x));
+  CHECK_FALSE(copy.shares_storage(x));
+}
+
+TEST_CASE("writes count versions, for all aliases") {
+  Tensor x = zeros({4});
+  Tensor v = x(slice(1, none));
+  const std::int64_t before = x.version();
+  v.add_(1);
+  x.mul_(2);
+  CHECK(x.version() - before == 2);
+  CHECK(v.version() == x.version());
+}
+
+TEST_CASE("a write casts to the storage's dtype") {
+  Tensor x = zeros({3}, {int64});
+  x(0) = 2.9;
+  x(slice(1, none)) = tensor({1.5, -1.5});
+  CHECK(x.to_vector<std::int64_t>() == std::vector<std::int64_t>{2, 1, -1});
+}
+
+TEST_CASE("a chain of a thousand in-place updates through a view") {
+  Tensor x = zeros({5});
+  Tensor middle = x(slice(1, 4));
+  for (int i = 0; i < 1000; ++i) middle += 1;
+  CHECK(values(x) == Floats{0, 1000, 1000, 1000, 0});
+}
+
+TEST_CASE("an eager scope gives the same bits") {
+  const auto program = [] {
+    Tensor x = (arange(20).to(float32) * 0.37).reshape({4, 5});
+    x(slice(1, 3), slice(0, 5, 2)) = tanh(x(slice(0, 2), slice(0, 5, 2)));
+    Tensor y = x.t() * x.t();
+    y(0) += x(slice(), 0);
+    return std::pair(values(x), values(y.contiguous()));
+  };
+  const auto lazy = program();
+  const EagerScope scope;
+  CHECK(program() == lazy);
+}

@@ -1,0 +1,81 @@
+// braze::compile: traces, calls, captures and commits.
+#include "braze/braze.h"
+#include "tests/catch.h"
+
+using namespace braze;
+
+namespace {
+
+std::vector<float> values(const Tensor& t) { return t.contiguous().to_vector<float>(); }
+using Floats = std::vector<float>;
+
+}  // namespace
+
+TEST_CASE("a compiled function gives what the function gives") {
+  int traces = 0;
+  const auto f = compile([&](const Tensor& a, const Tensor& b) {
+    ++traces;
+    return tanh(a * 2 + b).sum(1);
+  });
+  for (int i = 1; i < 5; ++i) {
+    const Tensor a = ones({2, 3}) * i, b = ones({2, 3}) * 0.1;
+    CHECK(values(f(a, b)) == values(tanh(a * 2 + b).sum(1)));
+  }
+  CHECK(traces == 1);
+  CHECK(f(ones({4, 1}), ones({4, 1})).sizes() == Sizes{4});
+  CHECK(traces == 2);
+}
+
+TEST_CASE("arguments may be views, pending, and the same tensor twice") {
+  const auto f = compile([](const Tensor& a, const Tensor& b) { return a - b; });
+  const Tensor x = arange(6).to(float32).reshape({2, 3});
+  CHECK(values(f(x.t(), x.t() * 2)) == Floats{0, -3, -1, -4, -2, -5});
+  CHECK(values(f(x, x)) == Floats(6, 0));
+  CHECK(values(f(x(slice(), slice(1, none)), x(slice(), slice(0, 2)))) == Floats(4, 1));
+}
+
+TEST_CASE("captured tensors are read at each call, and writes to them are committed") {
+  Tensor state = zeros({2});
+  const auto step = compile([&](const Tensor& x) {
+    state += x;
+    return state * 10;
+  });
+  CHECK(values(step(ones({2}))) == Floats{10, 10});
+  CHECK(values(step(ones({2}))) == Floats{20, 20});
+  CHECK(values(state) == Floats{2, 2});
+  state.fill_(100);
+  CHECK(values(step(ones({2}))) == Floats{1010, 1010});
+}
+
+TEST_CASE("writes to arguments are committed too") {
+  const auto f = compile([](Tensor x) {
+    x(slice(0, 1)) = 7;
+    return x.sum();
+  });
+  Tensor a = ones({3}), b = zeros({3});
+  CHECK(f(a).item<float>() == 9);
+  CHECK(f(b).item<float>() == 7);
+  CHECK(values(b) == Floats{7, 0, 0});
+}
+
+TEST_CASE("several results, results that are arguments") {
+  const auto f = compile([](const Tensor& a) { return std::tuple(a + 1, a.t(), a); });
+  const Tensor x = arange(4).to(float32).reshape({2, 2});
+  const auto [plus, transposed, same] = f(x);
+  CHECK(values(plus) == Floats{1, 2, 3, 4});
+  CHECK(values(transposed) == Floats{0, 2, 1, 3});
+  CHECK(same.shares_storage(x));
+}
+
+TEST_CASE("needing a value while tracing throws") {
+  const auto f = compile([](const Tensor& a) { return a.sum().item<float>() > 0 ? a : -a; });
+  CHECK_THROWS_WITH(f(ones({2})), Catch::Matchers::ContainsSubstring("traced"));
+}
+
+TEST_CASE("new lengths trace again but compile little") {
+  const auto f = compile([](const Tensor& a) { return a * 3 - 1; });
+  f(ones({4}));
+  const std::uint64_t before = engine_statistics().compilations;
+  for (std::int64_t n = 5; n < 40; ++n) REQUIRE(f(ones({n}))(n - 1).item<float>() == 2);
+  CHECK(engine_statistics().compilations - before <= 2);
+}

@@ -1,0 +1,127 @@
+// The engine: what is compiled when, what stays pending, and how deep and how parallel it may get.
+#include <pthread.h>
+
+#include <thread>
+
+#include "braze/braze.h"
+#include "frontend/engine/engine.h"
+#include "tests/catch.h"
+
+using namespace braze;
+
+namespace {
+
+std::uint64_t compilations() { return engine_statistics().compilations; }
+
+// Runs `body` on a stack of 256 KiB.
+void on_small_stack(void (*body)()) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, 256 << 10);
+  pthread_t thread;
+  REQUIRE(pthread_create(&thread, &attributes, [](void* f) -> void* {
+            reinterpret_cast<void (*)()>(f)();
+            return nullptr;
+          }, reinterpret_cast<void*>(body)) == 0);
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&attributes);
+}
+
+}  // namespace
+
+TEST_CASE("nothing runs until a value is needed") {
+  const Tensor x = ones({8}), y = (x + 1) * 2;
+  CHECK_FALSE(y.is_evaluated());
+  CHECK(y(0).item<float>() == 4);
+  CHECK(y.is_evaluated());
+}
+
+TEST_CASE("lengths, offsets and scalars that change compile at most twice") {
+  const Tensor base = arange(5000).to(float32).eval();
+  const std::uint64_t before = compilations();
+  for (std::int64_t n = 2; n < 102; ++n) {
+    const Tensor x = base(slice(3 * n, 3 * n + 5 * n + 1));
+    const Tensor y = (x * (0.5 + static_cast<double>(n)) + x).eval();
+    REQUIRE(y(1).item<float>() == Catch::Approx((3.0 * double(n) + 1) * (1.5 + double(n))));
+  }
+  CHECK(compilations() - before <= 2 + 1);  // one more for y(1)'s storage read, which compiles nothing
+}
+
+TEST_CASE("a million recorded ops are built and dropped on a small stack") {
+  on_small_stack([] {
+    engine::Limits& limits = engine::limits();
+    const engine::Limits saved = limits;
+    limits.height = ~0u;
+    {
+      Tensor x = ones({1});
+      for (int i = 0; i < 1000000; ++i) x = x + 1;
+    }
+    limits = saved;
+  });
+}
+
+TEST_CASE("a long loop flushes by itself and compiles little") {
+  const std::uint64_t before = compilations();
+  Tensor x = zeros({3});
+  for (int i = 0; i < 5000; ++i) x = x + 1;
+  CHECK(x(0).item<float>() == 5000);
+  CHECK(compilations() - before <= 4);
+}
+
+TEST_CASE("threads that read one pending tensor evaluate it once") {
+  const Tensor x = arange(100000).to(float32), y = (tanh(x) * 2).sum();
+  const std::uint64_t before = engine_statistics().evaluations;
+  std::vector<std::thread> threads;
+  std::vector<float> seen(4);
+  for (std::size_t i = 0; i < seen.size(); ++i) threads.emplace_back([&, i] { seen[i] = y.item<float>(); });
+  for (std::thread& t : threads) t.join();
+  for (const float v : seen) CHECK(v == seen[0]);
+  CHECK(engine_statistics().evaluations - before == 1);
+}
+
+TEST_CASE("threads that record and evaluate by themselves do not disturb each other") {
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  const Tensor shared = arange(64).to(float32);
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 50; ++i) {
+        const Tensor y = shared * t + i;
+        if (y(3).item<float>() != static_cast<float>(3 * t + i)) ++wrong;
+      }
+    });
+  for (std::thread& t : threads) t.join();
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("a value that a name still holds is left in memory by the evaluation of its user") {
+  const Tensor x = arange(16).to(float32), held = x * 2, user = held + 1;
+  user.eval();
+  CHECK(held.is_evaluated());
+}
+
+TEST_CASE("a failed value throws again, and what it was made of stays usable") {
+  const Tensor a = arange(4), zero = zeros({4}, {int64});
+  const Tensor bad = floor_divide(a, zero);
+  CHECK_THROWS_WITH(bad.eval(), Catch::Matchers::ContainsSubstring("division") && Catch::Matchers::ContainsSubstring("engine.cpp"));
+  CHECK_THROWS_AS(bad.eval(), Error);
+  CHECK(a.sum().item<int>() == 6);
+}
+
+TEST_CASE("a failed write leaves the storage at its last good version") {
+  Tensor x = arange(4).eval();
+  x(slice(0, 2)) = floor_divide(x(slice(0, 2)), zeros({2}, {int64}));
+  CHECK_THROWS_AS(x.eval(), Error);
+  CHECK(x.to_vector<std::int64_t>() == std::vector<std::int64_t>{0, 1, 2, 3});
+}
+
+TEST_CASE("dump shows each stage and evaluates nothing") {
+  const Tensor x = ones({4, 8}), y = (x * 2).sum(1);
+  for (const char* stage : {"graph", "fused", "loops", "steps", "llvm", "assembly", "cuda"}) {
+    INFO(stage);
+    CHECK(y.dump(stage).size() > 20);
+  }
+  CHECK_FALSE(y.is_evaluated());
+  CHECK_THROWS_AS(y.dump("nonsense"), ValueError);
+  CHECK(y.dump().find("engine.cpp:") != std::string::npos);  // source lines
+}
