@@ -116,9 +116,18 @@ class Emitter {
     ++depth_;
   }
 
+  // What a kernel keeps in registers must fit: left alone, ptxas aims at three blocks a multiprocessor and spills a little. With
+  // 512 threads there, each has 128 registers.
+  std::string launch_bounds() const {
+    const std::int64_t threads = analysis_.threads_per_block();
+    const bool keeps = std::any_of(kernel_.scratch.begin(), kernel_.scratch.end(),
+                                   [](const ir::ScratchArray& array) { return array.space == ir::Space::registers; });
+    return keeps ? fmt::format("{}, {}", threads, std::max<std::int64_t>(512 / threads, 1)) : std::to_string(threads);
+  }
+
   // As many parameters a line as fit.
   void signature(const std::vector<std::string>& parameters) {
-    std::string text = fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(", analysis_.threads_per_block(), entry_);
+    std::string text = fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}(", launch_bounds(), entry_);
     for (std::size_t n = 0; n < parameters.size(); ++n) {
       const std::string piece = parameters[n] + (n + 1 < parameters.size() ? "," : ") {");
       if (n > 0 && text.size() + 1 + piece.size() > column_limit) {

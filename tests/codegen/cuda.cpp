@@ -1,4 +1,6 @@
 // The CUDA back end: golden text of every kernel class, and all of it through NVRTC. No device is needed.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -148,6 +150,28 @@ TEST_CASE("A missing NVRTC says where it was looked for", "[cuda]") {
     CHECK_THAT(error.what(), Catch::Matchers::ContainsSubstring("libm.so.6 has no nvrtcVersion"));
     CHECK_THAT(error.what(), Catch::Matchers::ContainsSubstring("BRAZE_NVRTC"));
   }
+}
+
+TEST_CASE("BRAZE_NVRTC may name the library, its folder, or where pip put it", "[cuda]") {
+  const fs::path root = fs::temp_directory_path() / fmt::format("braze_nvrtc_{}", ::getpid());
+  const fs::path wheel = root / "nvidia" / "cuda_nvrtc" / "lib";
+  fs::create_directories(wheel);
+  std::ofstream(wheel / "libnvrtc.so.12") << "no library";
+  const char* kept = std::getenv("BRAZE_NVRTC");
+  const std::string before = kept != nullptr ? kept : "";
+  const auto candidates = [](const fs::path& chosen) {
+    ::setenv("BRAZE_NVRTC", chosen.c_str(), 1);
+    return codegen::cuda::nvrtc_candidates();
+  };
+  const std::string library = (wheel / "libnvrtc.so.12").string();
+  for (const fs::path& chosen : {root, wheel}) {
+    const std::vector<std::string> found = candidates(chosen);
+    CHECK(std::find(found.begin(), found.end(), library) != found.end());
+    CHECK_THROWS_WITH(Nvrtc(found), Catch::Matchers::ContainsSubstring(library));  // it is no library, and the message says so
+  }
+  CHECK(candidates(root / "elsewhere.so") == std::vector<std::string>{(root / "elsewhere.so").string()});
+  kept != nullptr ? ::setenv("BRAZE_NVRTC", before.c_str(), 1) : ::unsetenv("BRAZE_NVRTC");
+  fs::remove_all(root);
 }
 
 TEST_CASE("Spills are read from ptxas' log", "[cuda]") {

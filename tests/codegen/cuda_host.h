@@ -64,7 +64,7 @@ static void convert_half(unsigned short& r, float a) { r = bits<unsigned short>(
 #define __device__
 #define __shared__ static
 #define __forceinline__ inline
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 )";
 
 // `launch` takes parameters as cuLaunchKernel does; each kernel's own launch_N follows.
