@@ -106,11 +106,14 @@ llvm::Value* Emitter::reversed(llvm::Value* vector) {
   return builder_.CreateShuffleVector(vector, order);
 }
 
-llvm::Value* Emitter::active_bytes(DType t, unsigned p) {
+llvm::Value* Emitter::active_lanes(unsigned p) {
   const unsigned width = lanes_->part_lanes;
   llvm::Value* count = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, lanes_->active, builder_.getInt64(std::uint64_t{p} * width));
-  count = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, count, builder_.getInt64(width));
-  return builder_.CreateMul(count, builder_.getInt64(static_cast<std::uint64_t>(size_of(t))));
+  return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, count, builder_.getInt64(width));
+}
+
+llvm::Value* Emitter::active_bytes(DType t, unsigned p) {
+  return builder_.CreateMul(active_lanes(p), builder_.getInt64(static_cast<std::uint64_t>(size_of(t))));
 }
 
 llvm::Value* Emitter::idle_slot() {
@@ -180,16 +183,101 @@ llvm::Value* Emitter::lane_pointers(DType t, const Address& at, unsigned p) {
   return element(at.base, t, builder_.CreateMul(part(lanes, DType::i64, p), instructions_.splat(stride, lanes_->part_lanes)));
 }
 
-llvm::Value* Emitter::load_scattered(DType t, const Address& at, llvm::Value* mask, unsigned p) {
-  const unsigned width = lanes_->part_lanes;
-  llvm::Type* const vector = memory_type(t, width);
-  const llvm::Align align(static_cast<std::uint64_t>(size_of(t)));
-  if (features_.avx512 && size_of(t) >= 4) {
-    llvm::Value* const all = llvm::Constant::getAllOnesValue(instructions_.type(DType::boolean, width));
-    return builder_.CreateMaskedGather(vector, lane_pointers(t, at, p), align, mask ? mask : all, llvm::Constant::getNullValue(vector));
+llvm::Value* Emitter::whole_or_some(llvm::function_ref<llvm::Value*()> whole, llvm::function_ref<llvm::Value*()> some) {
+  llvm::BasicBlock* const full = block("full"), *const partial = block("partial"), *const after = block("loaded");
+  builder_.CreateCondBr(builder_.CreateICmpEQ(lanes_->active, builder_.getInt64(lanes_->count)), full, partial);
+  builder_.SetInsertPoint(full);
+  llvm::Value* const all = whole();
+  llvm::BasicBlock* const full_end = builder_.GetInsertBlock();
+  builder_.CreateBr(after);
+  builder_.SetInsertPoint(partial);
+  llvm::Value* const rest = some();
+  llvm::BasicBlock* const partial_end = builder_.GetInsertBlock();
+  builder_.CreateBr(after);
+  builder_.SetInsertPoint(after);
+  if (!all) return nullptr;
+  llvm::PHINode* const result = builder_.CreatePHI(all->getType(), 2);
+  result->addIncoming(all, full_end);
+  result->addIncoming(rest, partial_end);
+  return result;
+}
+
+// A load a lane beats the gather instruction (0.17 ns against 0.40 an f32 on Zen 4), which serves where lanes are masked.
+llvm::Value* Emitter::load_scattered(DType t, const Address& at, llvm::Value* mask, bool prefix, unsigned p) {
+  if (!mask) return load_lanes(t, at, nullptr, p);
+  const bool gathers = features_.avx512 && size_of(t) >= 4;
+  const auto masked = [&]() -> llvm::Value* {
+    if (!gathers) return prefix ? load_first_lanes(t, at, p) : load_lanes(t, at, mask, p);
+    llvm::Type* const vector = memory_type(t, lanes_->part_lanes);
+    return builder_.CreateMaskedGather(vector, lane_pointers(t, at, p), llvm::Align(static_cast<std::uint64_t>(size_of(t))), mask, llvm::Constant::getNullValue(vector));
+  };
+  return prefix && features_.avx512 ? whole_or_some([&] { return load_lanes(t, at, nullptr, p); }, masked) : masked();
+}
+
+// Lanes are stored in order: where several have one address, the last one stays.
+void Emitter::store_scattered(DType t, llvm::Value* value, const Address& at, llvm::Value* mask, bool prefix, unsigned p) {
+  const auto lanes = [&]() -> llvm::Value* {
+    store_lanes(t, value, at, nullptr, p);
+    return nullptr;
+  };
+  if (!mask) {
+    lanes();
+    return;
   }
+  const bool scatters = features_.avx512 && size_of(t) >= 4;
+  const auto masked = [&]() -> llvm::Value* {
+    if (scatters) builder_.CreateMaskedScatter(value, lane_pointers(t, at, p), llvm::Align(static_cast<std::uint64_t>(size_of(t))), mask);
+    else if (prefix) store_first_lanes(t, value, at, p);
+    else store_lanes(t, value, at, mask, p);
+    return nullptr;
+  };
+  if (prefix && features_.avx512) whole_or_some(lanes, masked);
+  else masked();
+}
+
+llvm::Value* Emitter::offsets_in_memory(const Address& at) {
+  if (!at.offsets) return nullptr;
+  llvm::AllocaInst* const memory = instructions_.slot(at.offsets->getType(), "offsets");
+  builder_.CreateStore(at.offsets, memory);
+  return memory;
+}
+
+llvm::Value* Emitter::indexed_lane(DType t, const Address& at, llvm::Value* offsets, unsigned p, llvm::Value* lane) {
+  llvm::Type* const word = builder_.getInt64Ty();
+  if (offsets) return element(at.base, t, builder_.CreateLoad(word, builder_.CreateGEP(word, offsets, lane)));
+  llvm::Value* stride = builder_.getInt64(static_cast<std::uint64_t>(at.lane_stride));
+  if (at.variable_stride) stride = builder_.CreateAdd(stride, at.variable_stride);
+  return element(at.base, t, builder_.CreateMul(builder_.CreateAdd(lane, builder_.getInt64(std::uint64_t{p} * lanes_->part_lanes)), stride));
+}
+
+llvm::Value* Emitter::load_first_lanes(DType t, const Address& at, unsigned p) {
+  llvm::Type* const vector = memory_type(t, lanes_->part_lanes), *const scalar = memory_type(t, 1);
+  const llvm::Align align(static_cast<std::uint64_t>(size_of(t)));
+  llvm::AllocaInst* const copy = instructions_.slot(vector, "tail");
+  builder_.CreateStore(llvm::Constant::getNullValue(vector), copy);
+  llvm::Value* const offsets = offsets_in_memory(at);
+  instructions_.for_each_lane(active_lanes(p), [&](llvm::Value* lane) {
+    builder_.CreateStore(builder_.CreateAlignedLoad(scalar, indexed_lane(t, at, offsets, p, lane), align), element(copy, t, lane));
+  });
+  return builder_.CreateLoad(vector, copy);
+}
+
+void Emitter::store_first_lanes(DType t, llvm::Value* value, const Address& at, unsigned p) {
+  llvm::Type* const scalar = memory_type(t, 1);
+  const llvm::Align align(static_cast<std::uint64_t>(size_of(t)));
+  llvm::AllocaInst* const copy = instructions_.slot(value->getType(), "tail");
+  builder_.CreateStore(value, copy);
+  llvm::Value* const offsets = offsets_in_memory(at);
+  instructions_.for_each_lane(active_lanes(p), [&](llvm::Value* lane) {
+    builder_.CreateAlignedStore(builder_.CreateLoad(scalar, element(copy, t, lane)), indexed_lane(t, at, offsets, p, lane), align);
+  });
+}
+
+llvm::Value* Emitter::load_lanes(DType t, const Address& at, llvm::Value* mask, unsigned p) {
+  const unsigned width = lanes_->part_lanes;
+  const llvm::Align align(static_cast<std::uint64_t>(size_of(t)));
   llvm::Value* const bits = mask ? builder_.CreateBitCast(mask, builder_.getIntNTy(width)) : nullptr;
-  llvm::Value* result = llvm::PoisonValue::get(vector);
+  llvm::Value* result = llvm::PoisonValue::get(memory_type(t, width));
   for (unsigned lane = 0; lane < width; ++lane) {
     llvm::Value* pointer = lane_pointer(t, at, p, lane);
     if (bits) {
@@ -201,15 +289,9 @@ llvm::Value* Emitter::load_scattered(DType t, const Address& at, llvm::Value* ma
   return result;
 }
 
-// Lanes are stored in order: where several have one address, the last one stays.
-void Emitter::store_scattered(DType t, llvm::Value* value, const Address& at, llvm::Value* mask, unsigned p) {
+void Emitter::store_lanes(DType t, llvm::Value* value, const Address& at, llvm::Value* mask, unsigned p) {
   const unsigned width = lanes_->part_lanes;
   const llvm::Align align(static_cast<std::uint64_t>(size_of(t)));
-  if (features_.avx512 && size_of(t) >= 4) {
-    llvm::Value* const all = llvm::Constant::getAllOnesValue(instructions_.type(DType::boolean, width));
-    builder_.CreateMaskedScatter(value, lane_pointers(t, at, p), align, mask ? mask : all);
-    return;
-  }
   llvm::Value* const bits = mask ? builder_.CreateBitCast(mask, builder_.getIntNTy(width)) : nullptr;
   llvm::Value* const sink = mask ? instructions_.slot(builder_.getInt64Ty(), "sink") : nullptr;
   for (unsigned lane = 0; lane < width; ++lane) {
@@ -261,7 +343,7 @@ void Emitter::emit_load(const ir::Load& load, unsigned p) {
     llvm::Value* const last = element(at.base, t, -(std::int64_t{p} * width + width - 1));
     value = reversed(load_contiguous(t, last, active ? reversed(active) : nullptr, false, p, read_only));
   } else {
-    value = load_scattered(t, at, active, p);
+    value = load_scattered(t, at, active, prefix, p);
   }
   define_part(load.result, p, to_register(t, value));
 }
@@ -298,7 +380,7 @@ void Emitter::emit_store(const ir::Store& store, unsigned p) {
     llvm::Value* const last = element(at.base, t, -(std::int64_t{p} * width + width - 1));
     store_contiguous(t, reversed(value), last, active ? reversed(active) : nullptr, false, p, false);
   } else {
-    store_scattered(t, value, at, active, p);
+    store_scattered(t, value, at, active, prefix, p);
   }
 }
 

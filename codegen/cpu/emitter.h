@@ -116,12 +116,22 @@ class Emitter {
   void emit_store(const ir::Store& store, unsigned p);
   llvm::Value* load_uniform(DType t, llvm::Value* pointer, ir::ValueId predicate, bool read_only);
   llvm::Value* load_contiguous(DType t, llvm::Value* pointer, llvm::Value* mask, bool prefix, unsigned p, bool read_only);
-  llvm::Value* load_scattered(DType t, const Address& at, llvm::Value* mask, unsigned p);
+  llvm::Value* load_scattered(DType t, const Address& at, llvm::Value* mask, bool prefix, unsigned p);
+  llvm::Value* load_lanes(DType t, const Address& at, llvm::Value* mask, unsigned p);
+  // The active lanes of a last step, in a loop over their run-time number.
+  llvm::Value* load_first_lanes(DType t, const Address& at, unsigned p);
+  void store_first_lanes(DType t, llvm::Value* value, const Address& at, unsigned p);
+  llvm::Value* offsets_in_memory(const Address& at);
+  llvm::Value* indexed_lane(DType t, const Address& at, llvm::Value* offsets, unsigned p, llvm::Value* lane);
   void store_contiguous(DType t, llvm::Value* value, llvm::Value* pointer, llvm::Value* mask, bool prefix, unsigned p, bool nontemporal);
-  void store_scattered(DType t, llvm::Value* value, const Address& at, llvm::Value* mask, unsigned p);
+  void store_scattered(DType t, llvm::Value* value, const Address& at, llvm::Value* mask, bool prefix, unsigned p);
+  void store_lanes(DType t, llvm::Value* value, const Address& at, llvm::Value* mask, unsigned p);
+  // Emits `whole` for when all lanes are active and `some` for when not; returns their result, if they have one.
+  llvm::Value* whole_or_some(llvm::function_ref<llvm::Value*()> whole, llvm::function_ref<llvm::Value*()> some);
   llvm::Value* lane_pointer(DType t, const Address& at, unsigned p, unsigned lane);
   llvm::Value* lane_pointers(DType t, const Address& at, unsigned p);
   llvm::Value* reversed(llvm::Value* vector);
+  llvm::Value* active_lanes(unsigned p);
   llvm::Value* active_bytes(DType t, unsigned p);
   bool has_masked_access(DType t) const;
   llvm::Instruction* mark(llvm::Instruction* access, bool read_only);

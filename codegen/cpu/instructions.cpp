@@ -97,19 +97,19 @@ llvm::AllocaInst* Instructions::slot(llvm::Type* type, const char* name) {
   return made;
 }
 
-void Instructions::for_each_lane(unsigned lanes, llvm::function_ref<void(llvm::Value*)> body) {
+void Instructions::for_each_lane(llvm::Value* count, llvm::function_ref<void(llvm::Value*)> body) {
   llvm::BasicBlock* const before = b.GetInsertBlock();
   llvm::Function* const function = before->getParent();
   llvm::BasicBlock* const loop = llvm::BasicBlock::Create(b.getContext(), "lane", function);
-  b.CreateBr(loop);
+  llvm::BasicBlock* const after = llvm::BasicBlock::Create(b.getContext(), "lanes_done", function);
+  b.CreateCondBr(b.CreateICmpNE(count, b.getInt64(0)), loop, after);
   b.SetInsertPoint(loop);
   llvm::PHINode* const lane = b.CreatePHI(b.getInt64Ty(), 2);
   lane->addIncoming(b.getInt64(0), before);
   body(lane);
   llvm::Value* const next = b.CreateAdd(lane, b.getInt64(1));
   lane->addIncoming(next, b.GetInsertBlock());
-  llvm::BasicBlock* const after = llvm::BasicBlock::Create(b.getContext(), "lanes_done", function);
-  b.CreateCondBr(b.CreateICmpULT(next, b.getInt64(lanes)), loop, after);
+  b.CreateCondBr(b.CreateICmpULT(next, count), loop, after);
   b.SetInsertPoint(after);
 }
 
@@ -386,7 +386,7 @@ llvm::Value* Instructions::call_each(const char* symbol, std::span<llvm::Value* 
     memory.push_back(slot(operand->getType(), "lanes"));
     b.CreateStore(operand, memory.back());
   }
-  for_each_lane(lanes, [&](llvm::Value* lane) {
+  for_each_lane(b.getInt64(lanes), [&](llvm::Value* lane) {
     llvm::SmallVector<llvm::Value*, 3> arguments;
     for (llvm::AllocaInst* array : memory) arguments.push_back(b.CreateLoad(scalar, b.CreateGEP(scalar, array, lane)));
     b.CreateStore(call(arguments), b.CreateGEP(scalar, memory[0], lane));

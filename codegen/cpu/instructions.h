@@ -41,8 +41,8 @@ class Instructions {
   llvm::Value* intrinsic(llvm::Intrinsic::ID id, llvm::ArrayRef<llvm::Type*> types, llvm::ArrayRef<llvm::Value*> arguments);
   // A stack slot of the function, allocated once and 64-byte aligned.
   llvm::AllocaInst* slot(llvm::Type* type, const char* name);
-  // Emits `body` once for each lane 0..lanes-1, as a loop.
-  void for_each_lane(unsigned lanes, llvm::function_ref<void(llvm::Value* lane)> body);
+  // Emits `body` for the lanes 0..count-1, as a loop; `count` is an i64.
+  void for_each_lane(llvm::Value* count, llvm::function_ref<void(llvm::Value* lane)> body);
 
  private:
   llvm::Value* arithmetic(const ir::Instruction& i, std::span<llvm::Value* const> in);
