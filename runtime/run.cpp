@@ -130,6 +130,7 @@ struct Executable::State {
   bool writes_in_place(const Step& step) const;
 
   std::int64_t bytes_of(std::uint32_t slot, const std::int64_t* values) const;
+  void check_inputs(std::span<const Buffer> inputs, const std::int64_t* values) const;
   void check_arguments(std::size_t inputs, std::size_t symbols, std::size_t scalars, std::size_t results) const;
   Failure run(Workspace& work, std::span<const Buffer> inputs, std::span<const std::uint64_t> scalars,
               std::span<Buffer> results) const;
@@ -264,11 +265,27 @@ std::int64_t Executable::State::bytes_of(std::uint32_t slot, const std::int64_t*
   return count * size;
 }
 
+void Executable::State::check_inputs(std::span<const Buffer> inputs, const std::int64_t* values) const {
+  for (std::uint32_t i = 0; i < program.slots.size(); ++i) {
+    const Slot& slot = program.slots[i];
+    if (slot.kind != Slot::Kind::input && slot.kind != Slot::Kind::in_out) continue;
+    const auto& [block, data] = inputs[slot.input];
+    if (!block) continue;
+    const std::int64_t offset = static_cast<const char*>(data) - static_cast<const char*>(block.data());
+    invariant(offset >= 0 && offset + bytes_of(i, values) <= block.bytes(), "slot {}: {} bytes at {} of a block of {}", i,
+              bytes_of(i, values), offset, block.bytes());
+    invariant(slot.kind == Slot::Kind::input || !block.read_only(), "slot {}: a write to memory that is read only", i);
+  }
+}
+
 // `work.values` holds the index expressions.
 Failure Executable::State::run(Workspace& work, std::span<const Buffer> inputs, std::span<const std::uint64_t> scalars,
                                std::span<Buffer> results) const {
   const std::int64_t* const values = work.values.data();
   void** const data = Workspace::room(work.data, program.slots.size());
+#if defined(BRAZE_CHECKED)
+  check_inputs(inputs, values);
+#endif
   Block arena;
   if (const std::int64_t bytes = values[arena_bytes]; bytes != 0) {
     require<ValueError>(bytes > 0, "temporaries cannot take {} bytes", bytes);

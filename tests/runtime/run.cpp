@@ -528,8 +528,8 @@ TEST_CASE("threads run one Program at once, and a run may stand inside another",
         Buffer results[1];
         inner->run(inputs, {args->sizes, 1}, {args->scalars, 1}, results);
         native_scale_add(args, begin, end, scratch);
-        return static_cast<std::int32_t>(
-            std::memcmp(results[0].data, args->buffers[2], static_cast<std::size_t>(4 * args->sizes[0])) != 0);
+        const auto *expected = static_cast<const float*>(results[0].data), *own = static_cast<const float*>(args->buffers[2]);
+        return static_cast<std::int32_t>(!std::equal(own + begin, own + end, expected + begin));
       });
   std::atomic<int> wrong{0};
   std::vector<std::thread> callers;
@@ -542,7 +542,10 @@ TEST_CASE("threads run one Program at once, and a run may stand inside another",
         const std::uint64_t scalars[] = {bits(static_cast<float>(round))};
         Buffer results[1];
         const Executable& chosen = round % 2 && n < 500 ? *outer : *executable;
-        if (chosen.run(inputs, std::span(&n, 1), scalars, results).fault != Fault::none) ++wrong;
+        if (chosen.run(inputs, std::span(&n, 1), scalars, results).fault != Fault::none) {
+          ++wrong;
+          continue;
+        }
         for (std::int64_t i = 0; i < n; ++i) {
           const float value = x.values[static_cast<std::size_t>(i)];
           wrong += static_cast<float*>(results[0].data)[i] != value * static_cast<float>(round) + value;
@@ -611,6 +614,14 @@ TEST_CASE("broken Programs and calls are internal errors", "[run]") {
   const auto executable = with_function(scale_add_program(), native_scale_add);
   Buffer results[1];
   CHECK_THROWS_AS(executable->run({}, {}, {}, results), InternalError);
+#if defined(BRAZE_CHECKED)
+  const Block small = Block::allocate(60);
+  const Buffer inputs[] = {{small, small.data()}, {small, small.data()}};
+  const std::int64_t n = 16;
+  const std::uint64_t scalars[] = {0};
+  CHECK_THROWS_WITH(executable->run(inputs, std::span(&n, 1), scalars, results),
+                    ContainsSubstring("64 bytes at 0 of a block of 60"));
+#endif
 }
 
 TEST_CASE("Programs run in the child of a fork, and in destructors of statics", "[run]") {
