@@ -1,4 +1,3 @@
-#include "frontend/engine/failures.h"
 #include "frontend/engine/state.h"
 #include "frontend/tensor_impl.h"
 
@@ -62,16 +61,13 @@ void Storage::require_writable() const {
 
 // A failed store keeps its operands: the first is the version before it.
 void Storage::recover() {
-  if (value_->state.load(std::memory_order_acquire) != engine::State::failed) return;
-  const engine::Value failed = value_;
+  const auto failed = [](const engine::Value& v) { return v->state.load(std::memory_order_acquire) == engine::State::failed; };
   engine::Value good = value_;
-  while (good->state.load(std::memory_order_acquire) == engine::State::failed && good->op == ir::Op::store) good = engine::Value(good->in()[0]);
-  if (good->state.load(std::memory_order_acquire) != engine::State::failed && !(good == value_)) {
-    hold(good);
-    std::swap(value_, good);
-    let_go(good);
-  }
-  engine::rethrow_failure(failed.node());
+  while (failed(good) && good->op == ir::Op::store) good = engine::Value(good->in()[0]);
+  if (failed(good) || good == value_) return;
+  hold(good);
+  std::swap(value_, good);
+  let_go(good);
 }
 
 Trace::Trace() : start_(storages_made.load(std::memory_order_relaxed)), outer_(active_trace) { active_trace = this; }

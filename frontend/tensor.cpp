@@ -72,11 +72,22 @@ std::int64_t Tensor::stride(std::int64_t dim) const {
 
 namespace {
 
+// Evaluates their values. Where a write has failed, the storage is left at its last good version, and the failure is thrown once.
+void evaluate_storages(std::span<const StoragePointer> storages) {
+  std::vector<engine::Value> values;
+  for (const StoragePointer& s : storages) values.push_back(s->value());
+  try {
+    engine::evaluate(values);
+  } catch (...) {
+    for (const StoragePointer& s : storages) s->recover();
+    throw;
+  }
+}
+
 // The storage's memory, after running what it waits for.
 const std::byte* evaluated_data(const TensorImpl& impl) {
   Storage& storage = *impl.storage;
-  if (storage.value()->state.load(std::memory_order_acquire) == engine::State::failed) storage.recover();
-  engine::evaluate({&storage.value(), 1});
+  evaluate_storages({&impl.storage, 1});
   return static_cast<const std::byte*>(engine::buffer(storage.value()).data());
 }
 
@@ -158,9 +169,9 @@ std::string Tensor::dump(std::string_view stage) const {
 }
 
 void eval(std::span<const Tensor> tensors) {
-  std::vector<engine::Value> values;
-  for (const Tensor& t : tensors) values.push_back(checked(t).storage->value());
-  engine::evaluate(values);
+  std::vector<StoragePointer> storages;
+  for (const Tensor& t : tensors) storages.push_back(checked(t).storage);
+  evaluate_storages(storages);
 }
 
 void eval(std::initializer_list<Tensor> tensors) { eval(std::span(tensors.begin(), tensors.size())); }

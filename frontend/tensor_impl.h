@@ -77,7 +77,7 @@ class Storage : public Counted<Storage> {
   std::int64_t version() const { return version_; }
   // A write. `value` has as many elements and the same dtype.
   void set(engine::Value value);
-  // After a write failed: the last good version, with the failure rethrown once.
+  // Where the current value is a write that failed: back to the last good version.
   void recover();
   void require_writable() const;
 

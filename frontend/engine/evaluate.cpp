@@ -14,10 +14,14 @@ class Flight {
  public:
   explicit Flight(const Walk& walk) : walk_(walk) { set(State::in_flight); }
   ~Flight() {
-    if (landed_) return;
+    if (!landed_) give_up();
+  }
+
+  void give_up() {
     std::lock_guard lock(engine_state().mutex);
     set(State::pending);
     engine_state().published.notify_all();
+    landed_ = true;
   }
 
   void publish(std::span<runtime::Buffer> results) {
@@ -79,6 +83,26 @@ bool walk_when_free(std::unique_lock<std::mutex>& lock, std::span<const Value> v
   return true;
 }
 
+void evaluate_all(std::span<const Value> values, const WalkOptions& options);
+
+// After a joint evaluation faulted: each result by itself, so that only those fail that need the fault. Throws the first failure.
+void evaluate_one_by_one(const Walk& joint) {
+  std::vector<Value> outputs;
+  for (const auto& [node, result] : joint.outputs) {
+    node->references.fetch_add(1, std::memory_order_relaxed);
+    outputs.push_back(Value::adopt(node, result));
+  }
+  std::exception_ptr first;
+  for (const Value& output : outputs) {
+    try {
+      evaluate_all({&output, 1}, {.held_are_outputs = false, .donate = false, .fuse = !eager()});
+    } catch (const Error&) {
+      if (!first) first = std::current_exception();
+    }
+  }
+  if (first) std::rethrow_exception(first);
+}
+
 void evaluate_all(std::span<const Value> values, const WalkOptions& options) {
   // Not thread_local: evaluating may record (a host executor, a log sink), and recording may evaluate.
   Walk found;
@@ -92,13 +116,17 @@ void evaluate_all(std::span<const Value> values, const WalkOptions& options) {
   std::vector<runtime::Buffer> results(found.outputs.size());
   const runtime::Failure failure = run(*compiled, found, results);
   if (failure.fault == ir::Fault::none) return flight.publish(results);
-  try {
-    throw_failure(failure, compiled->executable->program());
-  } catch (...) {
-    // What was stopped may be evaluated again; what is wrong stays wrong.
-    if (failure.fault != ir::Fault::stopped) flight.fail(std::current_exception());
-    throw;
+  if (failure.fault == ir::Fault::stopped || found.outputs.size() == 1) {
+    try {
+      throw_failure(failure, compiled->executable->program());
+    } catch (...) {
+      // What was stopped may be evaluated again; what is wrong stays wrong.
+      if (failure.fault != ir::Fault::stopped) flight.fail(std::current_exception());
+      throw;
+    }
   }
+  flight.give_up();
+  evaluate_one_by_one(found);
 }
 
 }  // namespace
