@@ -55,7 +55,8 @@ struct Relation {
 struct Domain {
   std::vector<IndexId> extents;  // without axes of extent number 1
   std::vector<bool> reduced;
-  bool reduces = false, contracts = false, serial = false;
+  bool reduces = false, contracts = false;
+  bool serial = false;  // its kernel holds nothing else
   ReduceOrder order = ReduceOrder::inner;
 
   std::vector<IndexId> rows() const {
@@ -120,6 +121,7 @@ class Fuser {
   };
   Again again(NodeId id);
   void siblings();
+  std::vector<std::uint32_t> sequence_of_clusters();
   void emit(Module& module);
   std::vector<NodeId> closure(std::uint32_t cluster, const std::vector<Value>& roots, std::vector<Value>& reads);
 
@@ -217,7 +219,7 @@ Domain Fuser::domain_of(NodeId id) {
   domain.extents = squeezed(shape);
   domain.reduced.assign(domain.extents.size(), false);
   domain.contracts = node.op == Op::dot;
-  domain.serial = node.op == Op::accumulate;
+  domain.serial = node.op == Op::accumulate || node.op == Op::concat;
   if (!ir::info(node.op).reduction()) return domain;
   domain.reduces = true;
   const std::uint64_t mask = node.as<ir::Reduced>().mask;
@@ -342,7 +344,7 @@ bool Fuser::raise(std::uint32_t cluster, std::uint32_t level) {
 std::string Fuser::merge_domains(std::uint32_t into, std::uint32_t other, bool& rows_only) {
   const Domain &a = clusters_[into].domain, &b = clusters_[other].domain;
   rows_only = false;
-  if (a.serial || b.serial) return "an accumulation runs alone, in index order";
+  if (a.serial || b.serial) return "an accumulation, or a concat, runs alone";
   if (a.contracts && b.contracts) return "a kernel holds one dot";
   if (a.extents == b.extents && !a.contracts && !b.contracts) {
     if (!a.reduces || !b.reduces) return {};
@@ -414,8 +416,12 @@ std::optional<std::uint32_t> Fuser::fits(NodeId id, const Operand& operand, std:
   const Domain& domain = clusters_[cluster].domain;
   const Node& node = graph_[id];
   const bool reduces = ir::info(node.op).reduction();
-  if (domain.serial || is_write(graph_[base].op)) {
+  if (is_write(graph_[base].op)) {
     why = "what is stored is read from memory";
+    return std::nullopt;
+  }
+  if (graph_[base].op == Op::concat || node.op == Op::concat) {
+    why = "a concat is written part by part";
     return std::nullopt;
   }
   if (node.op == Op::accumulate) {
@@ -671,7 +677,7 @@ void Fuser::recompute() {
       if (c.nodes.size() + cost.nodes > static_cast<std::size_t>(options_.group_nodes) ||
           c.reads.size() + cost.reads.size() + 2 > static_cast<std::size_t>(options_.group_buffers))
         why = "the kernel that reads it is full";
-      if (c.domain.serial) why = "an accumulation runs alone, in index order";
+      if (graph_[c.nodes[0]].op == Op::accumulate) why = "an accumulation runs alone, in index order";
     }
     if (!why.empty()) {
       kept_[id] = true;
@@ -757,6 +763,55 @@ std::vector<NodeId> Fuser::closure(std::uint32_t cluster, const std::vector<Valu
   return result;
 }
 
+// Clusters in an order in which they can run: by their first node, but readers of a storage, where nothing forbids it, before what writes
+// to it, so that the write may go in place.
+std::vector<std::uint32_t> Fuser::sequence_of_clusters() {
+  const std::size_t count = clusters_.size();
+  std::vector<std::vector<std::uint32_t>> users(count), writers_after(count);
+  std::vector<std::uint32_t> waits(count), readers_before(count);
+  std::vector<NodeId> first(count, none);
+  std::map<NodeId, std::uint32_t> writer;  // of a storage's value
+  std::size_t live = 0;
+  for (std::uint32_t c = 0; c < count; ++c) {
+    if (clusters_[c].parent != c) continue;
+    ++live;
+    std::set<std::uint32_t> needs;
+    for (const std::uint32_t need : clusters_[c].needs)
+      if (find(need) != c) needs.insert(find(need));
+    waits[c] = static_cast<std::uint32_t>(needs.size());
+    for (const std::uint32_t need : needs) users[need].push_back(c);
+    for (const NodeId id : clusters_[c].nodes) {
+      first[c] = std::min(first[c], id);
+      if (is_write(graph_[id].op)) writer.emplace(stored_value(graph_, graph_[id].in[0]).node, c);
+    }
+  }
+  for (std::uint32_t c = 0; c < count && !writer.empty(); ++c)
+    for (const NodeId read : clusters_[c].reads) {
+      const auto at = writer.find(read);
+      if (at == writer.end() || at->second == c) continue;
+      writers_after[c].push_back(at->second);
+      ++readers_before[at->second];
+    }
+  using Ready = std::set<std::pair<NodeId, std::uint32_t>>;
+  Ready ready, early;  // early: somebody still reads what they overwrite
+  const auto enqueue = [&](std::uint32_t c) { (readers_before[c] ? early : ready).emplace(first[c], c); };
+  for (std::uint32_t c = 0; c < count; ++c)
+    if (clusters_[c].parent == c && waits[c] == 0) enqueue(c);
+  std::vector<std::uint32_t> sequence;
+  while (!ready.empty() || !early.empty()) {
+    Ready& from = ready.empty() ? early : ready;
+    const std::uint32_t c = from.begin()->second;
+    from.erase(from.begin());
+    sequence.push_back(c);
+    for (const std::uint32_t w : writers_after[c])
+      if (--readers_before[w] == 0 && early.erase({first[w], w})) ready.emplace(first[w], w);
+    for (const std::uint32_t user : users[c])
+      if (--waits[user] == 0) enqueue(user);
+  }
+  invariant(sequence.size() == live, "fusion made a cycle among {} groups", live - sequence.size());
+  return sequence;
+}
+
 void Fuser::emit(Module& module) {
   // What leaves each group: what is kept and somebody reads. Readers first, so that unread values are dropped.
   std::vector<std::vector<bool>> wanted(graph_.size());
@@ -769,34 +824,7 @@ void Fuser::emit(Module& module) {
     const Value stored = stored_value(graph_, result);
     if (role_[stored.node] != Role::leaf) want(stored);
   }
-  // Clusters in an order in which they can run, by what they still need; ties by their first node.
-  std::vector<std::uint32_t> live;
-  for (std::uint32_t i = 0; i < clusters_.size(); ++i)
-    if (clusters_[i].parent == i) live.push_back(i);
-  std::vector<std::vector<std::uint32_t>> needs(clusters_.size()), users(clusters_.size());
-  std::vector<std::uint32_t> waits(clusters_.size());
-  for (const std::uint32_t c : live) {
-    for (const std::uint32_t need : clusters_[c].needs)
-      if (find(need) != c) needs[c].push_back(find(need));
-    std::sort(needs[c].begin(), needs[c].end());
-    needs[c].erase(std::unique(needs[c].begin(), needs[c].end()), needs[c].end());
-    waits[c] = static_cast<std::uint32_t>(needs[c].size());
-    for (const std::uint32_t need : needs[c]) users[need].push_back(c);
-  }
-  const auto first = [&](std::uint32_t c) { return *std::min_element(clusters_[c].nodes.begin(), clusters_[c].nodes.end()); };
-  std::priority_queue<std::pair<NodeId, std::uint32_t>, std::vector<std::pair<NodeId, std::uint32_t>>, std::greater<>> ready;
-  for (const std::uint32_t c : live)
-    if (waits[c] == 0) ready.emplace(first(c), c);
-  std::vector<std::uint32_t> sequence;
-  while (!ready.empty()) {
-    const std::uint32_t c = ready.top().second;
-    ready.pop();
-    sequence.push_back(c);
-    for (const std::uint32_t user : users[c])
-      if (--waits[user] == 0) ready.emplace(first(user), user);
-  }
-  invariant(sequence.size() == live.size(), "fusion made a cycle among {} groups", live.size() - sequence.size());
-
+  const std::vector<std::uint32_t> sequence = sequence_of_clusters();
   std::vector<Group> groups;
   for (auto c = sequence.rbegin(); c != sequence.rend(); ++c) {
     Group group;

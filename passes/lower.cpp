@@ -44,8 +44,38 @@ struct Domain {
   std::optional<NodeId> reduction, contraction;
 };
 
-Domain domain_of(const Graph& graph, const Group& group) {
+// The natural axes of a dot. One that has one row or one column is a sum of products: k comes last, or, where the columns are the
+// contiguous axis of the right factor, before them.
+struct DotAxes {
+  std::size_t m, n, k;
+  bool product = true;  // not a sum
+};
+DotAxes dot_axes(const Graph& graph, NodeId id) {
+  const Node& dot = graph[id];
+  const Shape& shape = dot.out[0].shape;
+  const std::size_t rank = shape.size();
+  DotAxes axes{rank - 2, rank - 1, rank};
+  const bool one_row = shape[rank - 2] == Extent(1), one_column = shape[rank - 1] == Extent(1);
+  if (!one_row && !one_column) return axes;
+  axes.product = false;
+  const Node& right = graph.node(dot.in[1]);
+  const bool transposed = right.op == Op::permute && right.as<ir::Permutation>().order.back() != rank - 1;
+  if (!one_column && !transposed) std::swap(axes.n, axes.k);
+  return axes;
+}
+
+// The concat that a group is, whose parts are computed each where it goes.
+const Node* concat_of(const Graph& graph, const Group& group) {
+  if (group.outputs.size() != 1 || graph.node(group.outputs[0]).op != Op::concat) return nullptr;
+  return &graph.node(group.outputs[0]);
+}
+
+Domain domain_of(const Graph& graph, const Group& group, std::size_t part) {
   Domain domain;
+  if (const Node* concat = concat_of(graph, group)) {
+    domain.shape = &graph.type(concat->in[part]).shape;
+    return domain;
+  }
   for (const NodeId id : group.nodes) {
     if (graph[id].op == Op::dot) domain.contraction = id;
     if (ir::info(graph[id].op).reduction() && !domain.reduction) domain.reduction = id;
@@ -64,11 +94,11 @@ Domain domain_of(const Graph& graph, const Group& group) {
 
 class Lowering {
  public:
-  Lowering(const Graph& graph, const Extents& extents, const Group& group, const Splits& splits);
+  Lowering(const Graph& graph, const Extents& extents, const Group& group, std::size_t part, const Splits& splits);
   Nest run();
   // The natural axis and part of an axis of the nest.
   std::pair<std::size_t, std::size_t> natural(Variable axis) const { return parts_[axis]; }
-  static std::vector<IndexId> natural_extents(const Graph& graph, const Extents& extents, const Group& group);
+  static std::vector<IndexId> natural_extents(const Graph& graph, const Extents& extents, const Group& group, std::size_t part);
 
  private:
   struct Request {
@@ -79,6 +109,7 @@ class Lowering {
 
   void make_axes(const Splits& splits);
   void add_outputs();
+  void add_part(const Node& concat);
   ExprId evaluate(Request request);
   std::optional<ExprId> known(const Request& request) const;
   std::optional<ExprId> attempt(const Request& request, std::vector<Request>& missing);
@@ -103,6 +134,7 @@ class Lowering {
   const Graph& graph_;
   const Extents& extents_;
   const Group& group_;
+  const std::size_t part_;
   IndexTable& index_;
   Nest nest_;
   AffineArithmetic affine_;
@@ -118,35 +150,43 @@ class Lowering {
   std::map<NodeId, std::uint32_t> reductions_;
 };
 
-std::vector<IndexId> Lowering::natural_extents(const Graph& graph, const Extents& extents, const Group& group) {
-  const Domain domain = domain_of(graph, group);
+std::vector<IndexId> Lowering::natural_extents(const Graph& graph, const Extents& extents, const Group& group, std::size_t part) {
+  const Domain domain = domain_of(graph, group, part);
   std::vector<IndexId> result;
-  if (domain.contraction) {  // [batch..., m, n, k]
+  if (domain.contraction) {
     const Node& dot = graph[*domain.contraction];
+    const DotAxes axes = dot_axes(graph, *domain.contraction);
     for (const Extent e : dot.out[0].shape) result.push_back(extents.of(e));
-    result.push_back(extents.of(graph.type(dot.in[0]).shape.back()));
+    result.push_back(result.back());
+    result[axes.n] = extents.of(dot.out[0].shape.back());
+    result[axes.k] = extents.of(graph.type(dot.in[0]).shape.back());
     return result;
   }
   for (const Extent e : *domain.shape) result.push_back(extents.of(e));
   return result;
 }
 
-Lowering::Lowering(const Graph& graph, const Extents& extents, const Group& group, const Splits& splits)
-    : graph_(graph), extents_(extents), group_(group), index_(extents.index()), affine_(nest_, extents.index(), !domain_of(graph, group).contraction),
-      inside_(group.nodes.begin(), group.nodes.end()), natural_extents_(natural_extents(graph, extents, group)) {
-  const Domain domain = domain_of(graph, group);
+Lowering::Lowering(const Graph& graph, const Extents& extents, const Group& group, std::size_t part, const Splits& splits)
+    : graph_(graph), extents_(extents), group_(group), part_(part), index_(extents.index()),
+      affine_(nest_, extents.index(), !domain_of(graph, group, part).contraction),
+      inside_(group.nodes.begin(), group.nodes.end()), natural_extents_(natural_extents(graph, extents, group, part)) {
+  const Domain domain = domain_of(graph, group, part);
   reduction_ = domain.reduction;
   contraction_ = domain.contraction;
   const std::size_t rank = natural_extents_.size();
   reduced_.assign(rank, false);
+  bool units = true;
   if (contraction_) {
-    reduced_.back() = true;
+    const DotAxes axes = dot_axes(graph, *contraction_);
+    reduced_[axes.k] = true;
+    units = !axes.product;
+    if (axes.k != rank - 1) nest_.order = ReduceOrder::outer;
   } else if (reduction_) {
     const std::uint64_t mask = graph[*reduction_].as<ir::Reduced>().mask;
     for (std::size_t i = 0; i < rank; ++i) reduced_[i] = mask >> i & 1;
     if (rank > 0 && !reduced_.back()) nest_.order = ReduceOrder::outer;
   }
-  for (const IndexId extent : natural_extents_) unit_.push_back(index_.is_number(extent, 1) && !contraction_);
+  for (const IndexId extent : natural_extents_) unit_.push_back(units && index_.is_number(extent, 1));
   make_axes(splits);
 }
 
@@ -485,20 +525,31 @@ std::optional<ExprId> Lowering::reduce(const Request& request, std::vector<Reque
 std::optional<ExprId> Lowering::contract(const Request& request, std::vector<Request>& missing) {
   const Node& node = graph_.node(request.value);
   const std::size_t rank = node.out[0].shape.size();
+  const DotAxes axes = dot_axes(graph_, request.value.node);
   Place left, right, result;
-  for (std::size_t i = 0; i < rank; ++i) result.at.push_back(coordinates_[i]);
+  for (std::size_t i = 0; i < rank; ++i) left.at.push_back(i + 2 < rank ? coordinates_[i] : affine_.zero());
+  right = result = left;
+  left.at[rank - 2] = result.at[rank - 2] = coordinates_[axes.m];
+  right.at[rank - 1] = result.at[rank - 1] = coordinates_[axes.n];
+  left.at[rank - 1] = right.at[rank - 2] = coordinates_[axes.k];
   invariant(linear(result, node.out[0].shape) == linear(request.place, node.out[0].shape), "group {}: dot is read at another element",
             group_.name);
-  left.at.assign(rank, affine_.zero());
-  right.at.assign(rank, affine_.zero());
-  for (std::size_t i = 0; i + 2 < rank; ++i) left.at[i] = right.at[i] = coordinates_[i];
-  left.at[rank - 2] = coordinates_[rank - 2];
-  left.at[rank - 1] = right.at[rank - 2] = coordinates_[rank];
-  right.at[rank - 1] = coordinates_[rank - 1];
   std::vector<ExprId> found;
   if (!all({{node.in[0], left, 0}, {node.in[1], right, 0}}, missing, found)) return std::nullopt;
-  if (nest_.contractions.empty()) nest_.contractions.push_back({found[0], found[1], {request.value.node, 0}});
-  return add({.kind = Expr::Kind::reduced, .type = node.out[0].dtype, .number = contraction_number});
+  const DType type = node.out[0].dtype;
+  if (axes.product) {
+    if (nest_.contractions.empty()) nest_.contractions.push_back({found[0], found[1], {request.value.node, 0}});
+    return add({.kind = Expr::Kind::reduced, .type = type, .number = contraction_number});
+  }
+  const auto at = reductions_.emplace(request.value.node, static_cast<std::uint32_t>(nest_.reductions.size())).first;
+  if (at->second == nest_.reductions.size()) {
+    const DType wide = compute_type(type);
+    if (wide != type)
+      for (ExprId& factor : found) factor = add({.kind = Expr::Kind::op, .type = wide, .op = Op::cast, .in = {factor}});
+    const ExprId product = add({.kind = Expr::Kind::op, .type = wide, .op = Op::mul, .in = {found[0], found[1]}});
+    nest_.reductions.push_back({type == DType::boolean ? Op::any : Op::sum, product, coordinates_[axes.k], 1, {request.value.node, 0}});
+  }
+  return add({.kind = Expr::Kind::reduced, .type = type, .number = at->second});
 }
 
 void Lowering::add_outputs() {
@@ -529,9 +580,23 @@ void Lowering::add_outputs() {
   }
 }
 
+// One part of a concat, stored where it stands in the result.
+void Lowering::add_part(const Node& concat) {
+  const std::uint32_t axis = concat.as<ir::Concat>().axis;
+  const Shape& shape = graph_.type(concat.in[part_]).shape;
+  const Place place = element_place(shape);
+  IndexId start = index_.number(0);
+  for (std::size_t i = 0; i < part_; ++i) start = index_.add(start, extents_.of(graph_.type(concat.in[i]).shape[axis]));
+  Place there = spread(place, shape);
+  there.at[axis] = affine_.add(there.at[axis], affine_.constant(start));
+  const ExprId expr = evaluate({concat.in[part_], place});
+  nest_.outputs.push_back({.expr = expr, .buffer = buffer(group_.outputs[0]), .address = linear(there, concat.out[0].shape)});
+}
+
 Nest Lowering::run() {
   nest_.name = group_.name;
-  add_outputs();
+  const Node* concat = concat_of(graph_, group_);
+  concat ? add_part(*concat) : add_outputs();
   return std::move(nest_);
 }
 
@@ -683,17 +748,18 @@ void number_stages(Nest& nest) {
   }
 }
 
-Nest lower_group(const Graph& graph, const Extents& extents, const Group& group) {
+Nest lower_group(const Graph& graph, const Extents& extents, const Group& group, std::size_t part) {
   IndexTable& index = extents.index();
-  const bool dot = std::any_of(group.nodes.begin(), group.nodes.end(), [&](NodeId id) { return graph[id].op == Op::dot; });
+  const auto dot = domain_of(graph, group, part).contraction;
+  const bool units = !dot || !dot_axes(graph, *dot).product;
   Splits splits;
-  for (const IndexId extent : Lowering::natural_extents(graph, extents, group)) {
-    const bool unit = index.is_number(extent, 1) && !dot;
+  for (const IndexId extent : Lowering::natural_extents(graph, extents, group, part)) {
+    const bool unit = units && index.is_number(extent, 1);
     splits.push_back(unit ? std::vector<IndexId>{} : std::vector<IndexId>{extent});
   }
   constexpr int most_splits = 64;
   for (int attempt = 0;; ++attempt) {
-    Lowering lowering(graph, extents, group, splits);
+    Lowering lowering(graph, extents, group, part, splits);
     try {
       Nest nest = lowering.run();
       drop_unused(nest);
@@ -704,10 +770,10 @@ Nest lower_group(const Graph& graph, const Extents& extents, const Group& group)
       return nest;
     } catch (const SplitRequest& request) {
       invariant(attempt < most_splits, "group {}: its reshapes keep splitting axes", group.name);
-      const auto [axis, part] = lowering.natural(request.axis);
-      const IndexId outer = *exact_quotient(index, splits[axis][part], request.inner);
-      splits[axis][part] = outer;
-      splits[axis].insert(splits[axis].begin() + static_cast<std::ptrdiff_t>(part) + 1, request.inner);
+      const auto [axis, piece] = lowering.natural(request.axis);
+      const IndexId outer = *exact_quotient(index, splits[axis][piece], request.inner);
+      splits[axis][piece] = outer;
+      splits[axis].insert(splits[axis].begin() + static_cast<std::ptrdiff_t>(piece) + 1, request.inner);
     }
   }
 }
@@ -716,13 +782,17 @@ Nest lower_group(const Graph& graph, const Extents& extents, const Group& group)
 
 Module lower(Module module, const Options&) {
   const Extents extents(module.graph, module.index);
-  for (std::uint32_t i = 0; i < module.groups.size(); ++i) {
-    const Group& group = module.groups[i];
-    Nest nest = lower_group(module.graph, extents, group);
-    nest.group = i;
-    for (const NodeId id : group.nodes)
-      if (module.graph[id].location.line) nest.location = module.graph[id].location;
-    module.nests.push_back(std::make_shared<const Nest>(std::move(nest)));
+  for (const Group& group : module.groups) {
+    const Node* concat = concat_of(module.graph, group);
+    const std::size_t parts = concat ? concat->in.size() : 1;
+    for (std::size_t part = 0; part < parts; ++part) {
+      Nest nest = lower_group(module.graph, extents, group, part);
+      nest.group = static_cast<std::uint32_t>(module.nests.size());
+      if (part > 0) nest.name += fmt::format("_{}", part + 1);
+      for (const NodeId id : group.nodes)
+        if (module.graph[id].location.line) nest.location = module.graph[id].location;
+      module.nests.push_back(std::make_shared<const Nest>(std::move(nest)));
+    }
   }
   module.stage = Stage::loops;
   return module;

@@ -118,7 +118,7 @@ struct Contraction {
 
 struct Nest {
   std::string name;
-  std::uint32_t group = 0;
+  std::uint32_t group = 0;  // its number in Module::nests: a group is a nest, but for a concat, which is one for each part
   ir::Location location;
   std::vector<NestAxis> axes;
   ReduceOrder order = ReduceOrder::inner;

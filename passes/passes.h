@@ -42,7 +42,7 @@ struct Note {
 
 // One kernel's loops with what its buffers, sizes and scalars stand for in the graph. Filled by lower and schedule.
 struct Lowered {
-  std::uint32_t group;
+  std::uint32_t group;  // Nest::group
   ir::Kernel loops;
   std::vector<ir::Value> buffers;       // a graph value (or Temporary) each, in the order of loops.buffers
   std::vector<ir::IndexId> sizes;       // in the order of loops.sizes
@@ -66,7 +66,7 @@ struct Module {
   std::vector<Group> groups;    // from Stage::fused on, in an order in which they can run
   std::vector<Note> notes;
   ir::IndexTable index;         // from Stage::loops on
-  std::vector<std::shared_ptr<const Nest>> nests;  // after lower: one a group
+  std::vector<std::shared_ptr<const Nest>> nests;  // after lower: one a group, or one a part of a concat
   std::vector<Lowered> kernels;                    // after schedule; one or a few a nest, in the nests' order
   std::vector<Temporary> temporaries;              // after schedule
   ir::Program program;          // at Stage::steps

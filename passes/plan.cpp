@@ -51,6 +51,8 @@ class Planner {
   bool reads_only_at(const Nest& nest, std::uint32_t buffer, AffineId address) const;
   bool dies(Value value, std::size_t kernel) const;
   std::optional<std::uint32_t> overwritten(const Lowered& lowered, std::size_t kernel, const Nest& nest, const Output& output);
+  bool taken(const Nest& nest, std::uint32_t slot) const;
+  void place_store(std::size_t kernel, const Nest& nest, const Output& output);
   void place_outputs(const Lowered& lowered, std::size_t kernel);
   void add_kernel(std::size_t kernel);
   void finish_slots();
@@ -131,7 +133,7 @@ bool Planner::may_overwrite(std::uint32_t slot, std::size_t kernel, bool faults)
 
 bool Planner::reads_only_at(const Nest& nest, std::uint32_t buffer, AffineId address) const {
   return std::all_of(nest.exprs.begin(), nest.exprs.end(), [&](const Expr& expr) {
-    return expr.kind != Expr::Kind::load || expr.number != buffer || expr.affine == address;
+    return expr.kind != Expr::Kind::load || expr.number != buffer || nest.affines[expr.affine] == nest.affines[address];
   });
 }
 
@@ -156,41 +158,48 @@ std::optional<std::uint32_t> Planner::overwritten(const Lowered& lowered, std::s
     if (!reads_only_at(nest, b, output.address)) continue;
     const std::uint32_t slot = slot_of(operand);
     if (!may_overwrite(slot, kernel, faults_[kernel])) continue;
-    // One value takes the place of an operand, and another value of this kernel may be it already.
-    const bool taken = std::any_of(nest.outputs.begin(), nest.outputs.end(), [&](const Output& other) {
-      const auto placed = slots_.find(key(nest.buffers[other.buffer]));
-      return placed != slots_.end() && placed->second == slot;
-    });
-    if (!taken) return slot;
+    if (!taken(nest, slot)) return slot;
   }
   return std::nullopt;
 }
 
+// One value of a kernel takes the place of an operand: whether one did.
+bool Planner::taken(const Nest& nest, std::uint32_t slot) const {
+  return std::any_of(nest.outputs.begin(), nest.outputs.end(), [&](const Output& other) {
+    const auto placed = slots_.find(key(nest.buffers[other.buffer]));
+    return placed != slots_.end() && placed->second == slot;
+  });
+}
+
+void Planner::place_store(std::size_t kernel, const Nest& nest, const Output& output) {
+  const Value value = nest.buffers[output.buffer];
+  const std::uint32_t from = slot_of(output.into);
+  std::uint32_t read = 0;
+  while (read < nest.buffers.size() && nest.buffers[read] != output.into) ++read;
+  // Where places repeat, a read of the storage would see what an earlier element left.
+  const bool reads_fit = output.accumulate ? read == nest.buffers.size() : reads_only_at(nest, read, output.address);
+  if (dies(output.into, kernel) && reads_fit && may_overwrite(from, kernel, faults_[kernel]) && !taken(nest, from)) {
+    slots_[key(value)] = from;
+    return;
+  }
+  const std::uint32_t to = slots_[key(value)] = fresh_slot(value);
+  program_.steps.push_back({ir::CopyStep{from, to}, ir::text(nest.location)});
+}
+
 void Planner::place_outputs(const Lowered& lowered, std::size_t kernel) {
   const Nest& nest = *module_.nests[lowered.group];
-  for (const Output& output : nest.outputs) {
-    const Value value = nest.buffers[output.buffer];
-    const bool here = std::find(lowered.buffers.begin(), lowered.buffers.end(), value) != lowered.buffers.end();
-    if (!here || slots_.contains(key(value))) continue;
-    if (!output.into) {
+  for (const bool stores : {true, false})
+    for (const Output& output : nest.outputs) {
+      const Value value = nest.buffers[output.buffer];
+      const bool here = std::find(lowered.buffers.begin(), lowered.buffers.end(), value) != lowered.buffers.end();
+      if (!here || slots_.contains(key(value)) || static_cast<bool>(output.into) != stores) continue;
+      if (stores) {
+        place_store(kernel, nest, output);
+        continue;
+      }
       const auto slot = overwritten(lowered, kernel, nest, output);
       slots_[key(value)] = slot ? *slot : fresh_slot(value);
-      continue;
     }
-    const std::uint32_t from = slot_of(output.into);
-    std::uint32_t read = 0;
-    while (read < nest.buffers.size() && nest.buffers[read] != output.into) ++read;
-    // Where places repeat, a read of the storage would see what an earlier element left.
-    const bool reads_fit = output.accumulate ? read == nest.buffers.size() : reads_only_at(nest, read, output.address);
-    const bool in_place = dies(output.into, kernel) && reads_fit &&
-                          may_overwrite(from, kernel, faults_[kernel]);
-    if (in_place) {
-      slots_[key(value)] = from;
-      continue;
-    }
-    const std::uint32_t to = slots_[key(value)] = fresh_slot(value);
-    program_.steps.push_back({ir::CopyStep{from, to}, ir::text(nest.location)});
-  }
 }
 
 void Planner::add_kernel(std::size_t number) {
@@ -235,16 +244,25 @@ void Planner::finish_slots() {
                          }},
                program_.steps[i].action);
   }
-  // A result that nobody reads again is best written past the cache.
-  for (std::size_t i = 0; i < program_.steps.size(); ++i) {
-    const auto* step = std::get_if<ir::KernelStep>(&program_.steps[i].action);
-    if (!step) continue;
-    std::vector<ir::BufferParameter>& buffers = program_.kernels[step->kernel].buffers;
-    const std::vector<bool> reads = buffers_read(program_.kernels[step->kernel]);
+  // A result that no kernel reads is best written past the cache.
+  std::vector<bool> read(program_.slots.size());
+  for (const ir::Step& step : program_.steps) {
+    if (const auto* copied = std::get_if<ir::CopyStep>(&step.action)) {
+      read[copied->from] = read[copied->to] = true;
+      continue;
+    }
+    const auto& launched = std::get<ir::KernelStep>(step.action);
+    const std::vector<bool> loads = buffers_read(program_.kernels[launched.kernel]);
+    for (std::size_t b = 0; b < loads.size(); ++b)
+      if (loads[b]) read[launched.buffers[b]] = true;
+  }
+  for (const ir::Step& step : program_.steps) {
+    const auto* launched = std::get_if<ir::KernelStep>(&step.action);
+    if (!launched) continue;
+    std::vector<ir::BufferParameter>& buffers = program_.kernels[launched->kernel].buffers;
     for (std::size_t b = 0; b < buffers.size(); ++b) {
-      const std::uint32_t slot = step->buffers[b];
-      buffers[b].streaming = buffers[b].writes && !reads[b] && program_.slots[slot].kind == Slot::Kind::result && lives_[slot].last == i &&
-                             lives_[slot].first == i;
+      const std::uint32_t slot = launched->buffers[b];
+      buffers[b].streaming = buffers[b].writes && !read[slot] && program_.slots[slot].kind == Slot::Kind::result;
     }
   }
 }

@@ -1,10 +1,12 @@
 // Which schedule a nest gets, elementwise nests, and what the schedules share.
 //
 // Elementwise: with one axis, one parallel vector loop. With several, parallel over rows and pieces of a row, so that few long rows and
-// many short ones both spread over the cores, with a vector loop along the last axis inside.
+// many short ones both spread over the cores, with a vector loop along the last axis inside; where something is read across, in tiles.
 #include "passes/schedule_cpu.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <optional>
 
 #include "ir/error.h"
 #include "ir/meaning.h"
@@ -168,40 +170,115 @@ void store_outputs(NestEmitter& emit, bool row) {
     if (output.row == row) emit.store(output);
 }
 
-void schedule_elementwise(const Context& context) {
+namespace {
+
+// An axis along which loads are contiguous that are strided along the last one: the other side of a transposition.
+std::optional<Variable> crossing_axis(const Context& context) {
+  const Nest& nest = context.nest;
+  const ir::IndexTable& index = context.index();
+  if (nest.axes.size() < 2) return std::nullopt;
+  const auto inner = static_cast<Variable>(nest.axes.size() - 1);
+  for (const Expr& expr : nest.exprs) {
+    if (expr.kind != Expr::Kind::load) continue;
+    std::optional<Variable> contiguous;
+    bool strided = false;
+    for (const Affine::Term& term : nest.affines[expr.affine].terms) {
+      const ir::IndexNode& coefficient = index[term.coefficient];
+      const bool near = coefficient.op == ir::IndexOp::number && std::abs(coefficient.number) == 1;
+      if (term.variable == inner) strided = !near;
+      else if (near && term.variable < derived_base) contiguous = term.variable;
+    }
+    if (strided && contiguous) return contiguous;
+  }
+  return std::nullopt;
+}
+
+IndexId schedule_line(const Context& context, NestEmitter& emit) {
+  const IndexId extent = context.nest.axes[0].extent;
+  const Size size = emit.size(extent);
+  const ValueId lane = emit.open(LoopKind::parallel, size, lanes(context));
+  emit.bind(0, {lane});
+  store_outputs(emit, false);
+  emit.close();
+  return extent;
+}
+
+// A step of the parallel loop takes a few rows of a piece, so that finding the row is paid for once in many short ones.
+IndexId schedule_grid(const Context& context, NestEmitter& emit) {
+  constexpr std::int64_t row_block = 16;
   const Nest& nest = context.nest;
   ir::IndexTable& index = context.index();
+  const auto inner = static_cast<Variable>(nest.axes.size() - 1), row = inner - 1;
+  std::vector<IndexId> outer = context.extents(false);
+  outer[row] = index.ceil_div(outer[row], index.number(row_block));
+  outer[inner] = index.ceil_div(outer[inner], index.number(piece));
+  const IndexId extent = context.product(outer);
+  const Size size = emit.size(extent);
+  const std::vector<ValueId> digits = emit.digits(emit.open(LoopKind::parallel, size), outer);
+  for (Variable axis = 0; axis < row; ++axis) emit.bind(axis, {digits[axis]});
+  const ir::BlockRange rows = ir::emit_block_range(emit.builder(), emit.size(nest.axes[row].extent), digits[row], row_block);
+  const ir::BlockRange columns = ir::emit_block_range(emit.builder(), emit.size(nest.axes[inner].extent), digits[inner], piece);
+  emit.compute_invariant(output_exprs(nest, false), set_of({row, inner}));
+  const ValueId at = emit.open(LoopKind::serial, rows.count);
+  emit.bind(row, {rows.begin, at});
+  emit.compute_invariant(output_exprs(nest, false), set_of({inner}));
+  const ValueId lane = emit.open(LoopKind::serial, columns.count, lanes(context));
+  emit.bind(inner, {columns.begin, lane});
+  store_outputs(emit, false);
+  emit.close();
+  emit.close();
+  emit.close();
+  return extent;
+}
+
+// Tiles of `tile` places along the crossing axis, which is the innermost loop, so that a cache line that a strided load fetches for one
+// place serves the next ones.
+IndexId schedule_tiles(const Context& context, NestEmitter& emit, Variable crossing) {
+  constexpr std::int64_t tile = 32, tile_columns = 256;
+  const Nest& nest = context.nest;
+  ir::IndexTable& index = context.index();
+  const auto inner = static_cast<Variable>(nest.axes.size() - 1);
+  std::vector<IndexId> outer = context.extents(false);
+  outer[crossing] = index.ceil_div(outer[crossing], index.number(tile));
+  outer[inner] = index.ceil_div(outer[inner], index.number(tile_columns));
+  const IndexId extent = context.product(outer);
+  const Size size = emit.size(extent);
+  const std::vector<ValueId> digits = emit.digits(emit.open(LoopKind::parallel, size), outer);
+  for (Variable axis = 0; axis < inner; ++axis)
+    if (axis != crossing) emit.bind(axis, {digits[axis]});
+  const ir::BlockRange places = ir::emit_block_range(emit.builder(), emit.size(nest.axes[crossing].extent), digits[crossing], tile);
+  const ir::BlockRange columns = ir::emit_block_range(emit.builder(), emit.size(nest.axes[inner].extent), digits[inner], tile_columns);
+  emit.compute_invariant(output_exprs(nest, false), set_of({inner, crossing}));
+  const ValueId lane = emit.open(LoopKind::serial, columns.count, lanes(context));
+  emit.bind(inner, {columns.begin, lane});
+  emit.compute_invariant(output_exprs(nest, false), set_of({crossing}));
+  const ValueId place = emit.open(LoopKind::serial, places.count);
+  emit.bind(crossing, {places.begin, place});
+  store_outputs(emit, false);
+  emit.close();
+  emit.close();
+  emit.close();
+  return extent;
+}
+
+}  // namespace
+
+void schedule_elementwise(const Context& context) {
+  const Nest& nest = context.nest;
   Lowered lowered = context.start();
-  NestEmitter emit(nest, context.module.graph, index, lowered);
+  NestEmitter emit(nest, context.module.graph, context.index(), lowered);
   take_outputs(emit, false);
-  const auto rank = static_cast<Variable>(nest.axes.size());
-  IndexId extent = index.number(1);
-  if (rank == 0) {
+  IndexId extent = context.index().number(1);
+  if (nest.axes.empty()) {
     emit.open(LoopKind::parallel, Size::of(1));
     store_outputs(emit, false);
     emit.close();
-  } else if (rank == 1) {
-    extent = nest.axes[0].extent;
-    const Size size = emit.size(extent);
-    const ValueId lane = emit.open(LoopKind::parallel, size, lanes(context));
-    emit.bind(0, {lane});
-    store_outputs(emit, false);
-    emit.close();
+  } else if (nest.axes.size() == 1) {
+    extent = schedule_line(context, emit);
+  } else if (const auto crossing = crossing_axis(context)) {
+    extent = schedule_tiles(context, emit, *crossing);
   } else {
-    const Variable inner = rank - 1;
-    std::vector<IndexId> outer = context.extents(false);
-    outer.back() = index.ceil_div(nest.axes[inner].extent, index.number(piece));
-    extent = context.product(outer);
-    const Size size = emit.size(extent);
-    const std::vector<ValueId> digits = emit.digits(emit.open(LoopKind::parallel, size), outer);
-    for (Variable axis = 0; axis < inner; ++axis) emit.bind(axis, {digits[axis]});
-    emit.compute_invariant(output_exprs(nest, false), set_of({inner}));
-    const ir::BlockRange range = ir::emit_block_range(emit.builder(), emit.size(nest.axes[inner].extent), digits.back(), piece);
-    const ValueId lane = emit.open(LoopKind::serial, range.count, lanes(context));
-    emit.bind(inner, {range.begin, lane});
-    store_outputs(emit, false);
-    emit.close();
-    emit.close();
+    extent = schedule_grid(context, emit);
   }
   context.finish(std::move(lowered), extent, context.elements());
 }
