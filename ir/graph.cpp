@@ -115,8 +115,8 @@ NodeId Graph::add(Op op, std::span<const Value> in, Attributes attributes, Locat
 
   InlineVector<const Type*, 4> types;
   for (Value v : in) {
-    invariant(v.node < nodes_.size() && v.result < nodes_[v.node].out.size(), "{}: operand %{}#{} does not exist", ir::name(op), v.node,
-              v.result);
+    invariant(v.node < nodes_.size() && v.result < nodes_[v.node].out.size(), "{}: operand %{}#{} does not exist", ir::name(op),
+              v.node, v.result);
     types.push_back(&type(v));
   }
   Type out[2];

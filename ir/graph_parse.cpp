@@ -127,8 +127,7 @@ class Parser {
     graph_.name = lexer_.name("the graph's name").text;
     lexer_.expect("(");
     if (!lexer_.accept(")")) {
-      do
-        lexer_.peek().kind == Token::Kind::value ? parameter() : symbol();
+      do lexer_.peek().kind == Token::Kind::value ? parameter() : symbol();
       while (lexer_.accept(","));
       if (!lexer_.accept(")")) lexer_.expected("',' or ')'");
     }
@@ -206,7 +205,9 @@ class Parser {
   }
   bool is_free(NodeId id) const {
     const Node& node = graph_[id];
-    const auto scalar = [&](NodeId in) { return graph_[in].op == Op::parameter && graph_[in].as<Parameter>().kind == Parameter::Kind::scalar; };
+    const auto scalar = [&](NodeId in) {
+      return graph_[in].op == Op::parameter && graph_[in].as<Parameter>().kind == Parameter::Kind::scalar;
+    };
     return node.op != Op::iota &&
            std::all_of(node.in.begin(), node.in.end(), [&](Value v) { return scalar(v.node) || free_.contains(v.node); });
   }
@@ -215,8 +216,10 @@ class Parser {
   void check_in_memory(const Token& place, NodeId node) const {
     const auto block = block_of_.find(node);
     if (block == block_of_.end() || block->second == block_number_ || in_memory_.contains(node)) return;
-    lexer_.error(place, fmt::format("%{} is computed in another kernel, which does not put it out: name it after that kernel's '->', or "
-                                    "compute it here too", place.text));
+    lexer_.error(place,
+                 fmt::format("%{} is computed in another kernel, which does not put it out: name it after that kernel's '->', or "
+                             "compute it here too",
+                             place.text));
   }
 
   // ---- statements
@@ -236,16 +239,17 @@ class Parser {
     const OpInfo& row = info(*op);
     if (stated_results.has_value() ? stated_results->second != row.results : row.results != 1)
       lexer_.error(stated_results ? stated_results->first : name,
-                   fmt::format("{0} has {1} result{2}: %{3}{4} = {0} ...", row.name, row.results, row.results == 1 ? "" : "s", name.text,
-                               row.results == 1 ? "" : fmt::format(":{}", row.results)));
+                   fmt::format("{0} has {1} result{2}: %{3}{4} = {0} ...", row.name, row.results, row.results == 1 ? "" : "s",
+                               name.text, row.results == 1 ? "" : fmt::format(":{}", row.results)));
 
     std::vector<Value> in;
     std::vector<Token> places;
     if (lexer_.peek().kind == Token::Kind::value) in = value_list(&places);
     for (std::size_t i = 0; i < in.size(); ++i) check_in_memory(places[i], in[i].node);
     if (arity(*op) < 0 ? in.empty() : in.size() != static_cast<std::size_t>(arity(*op)))
-      lexer_.error(op_token, fmt::format("{} takes {} operand{}, found {}", row.name, arity(*op) < 0 ? "one or more" : fmt::to_string(arity(*op)),
-                                         arity(*op) == 1 ? "" : "s", in.size()));
+      lexer_.error(op_token,
+                   fmt::format("{} takes {} operand{}, found {}", row.name,
+                               arity(*op) < 0 ? "one or more" : fmt::to_string(arity(*op)), arity(*op) == 1 ? "" : "s", in.size()));
     Attributes attributes = this->attributes(row);
     return finish(name, op_token, *op, in, std::move(attributes), in_block);
   }
@@ -285,7 +289,8 @@ class Parser {
     }
     if (!in_block || at->second.parameter) lexer_.error(name, fmt::format("%{} is defined twice", name.text));
     if (at->second.node != node)
-      lexer_.error(name, fmt::format("%{} is defined twice, and differently: only equal statements may stand in two kernels", name.text));
+      lexer_.error(name,
+                   fmt::format("%{} is defined twice, and differently: only equal statements may stand in two kernels", name.text));
     std::size_t& last = block_of_[node];
     if (last == block_number_) lexer_.error(name, fmt::format("%{} is defined twice in this kernel", name.text));
     last = block_number_;
@@ -333,8 +338,7 @@ class Parser {
   void list(F&& item) {
     lexer_.expect("[");
     if (!lexer_.at("]")) {
-      do
-        item();
+      do item();
       while (lexer_.accept(","));
     }
     if (!lexer_.at("]")) lexer_.expected("',' or ']'");
@@ -364,7 +368,8 @@ class Parser {
   std::int64_t axis() {
     const Token token = lexer_.peek();
     const std::int64_t number = lexer_.integer("the number of a dimension");
-    if (number < 0 || number >= max_rank) lexer_.error(token, fmt::format("a dimension's number lies between 0 and {}", max_rank - 1));
+    if (number < 0 || number >= max_rank)
+      lexer_.error(token, fmt::format("a dimension's number lies between 0 and {}", max_rank - 1));
     return number;
   }
 
@@ -413,15 +418,24 @@ class Parser {
       case AttributeKind::Cast:
         if (lexer_.at("{")) lexer_.error(lexer_.peek(), fmt::format("{} has no attributes", row.name));
         return row.attributes == AttributeKind::Cast ? Attributes(Cast{}) : Attributes(None{});
-      case AttributeKind::Literal: return literal();
-      case AttributeKind::ToShape: return read(row, ToShape{});
-      case AttributeKind::Layout: return read(row, Layout{});
-      case AttributeKind::Permutation: return read(row, Permutation{});
-      case AttributeKind::Slice: return read(row, Slice{});
-      case AttributeKind::Axes: return read(row, Axes{});
-      case AttributeKind::Reduced: return read(row, Reduced{});
-      case AttributeKind::Padding: return read(row, Padding{});
-      case AttributeKind::Concat: return read(row, Concat{});
+      case AttributeKind::Literal:
+        return literal();
+      case AttributeKind::ToShape:
+        return read(row, ToShape{});
+      case AttributeKind::Layout:
+        return read(row, Layout{});
+      case AttributeKind::Permutation:
+        return read(row, Permutation{});
+      case AttributeKind::Slice:
+        return read(row, Slice{});
+      case AttributeKind::Axes:
+        return read(row, Axes{});
+      case AttributeKind::Reduced:
+        return read(row, Reduced{});
+      case AttributeKind::Padding:
+        return read(row, Padding{});
+      case AttributeKind::Concat:
+        return read(row, Concat{});
     }
     return None{};
   }
@@ -442,9 +456,9 @@ class Parser {
     return a;
   }
   Attributes read(const OpInfo& row, Layout a) {
-    braces(row.name, {{"offset", [&] { a.offset = extent(); }},
-                      {"sizes", [&] { a.sizes = shape(); }},
-                      {"strides", [&] { a.strides = shape(); }}});
+    braces(row.name, {{"offset", [&] { a.offset = extent(); }}, {"sizes", [&] { a.sizes = shape(); }}, {"strides", [&] {
+                                                                                                          a.strides = shape();
+                                                                                                        }}});
     return a;
   }
   Attributes read(const OpInfo& row, Permutation a) {
@@ -453,9 +467,8 @@ class Parser {
     return a;
   }
   Attributes read(const OpInfo& row, Slice a) {
-    braces(row.name, {{"starts", [&] { a.starts = shape(); }},
-                      {"sizes", [&] { a.sizes = shape(); }},
-                      {"steps", [&] { a.steps = shape(); }}});
+    braces(row.name,
+           {{"starts", [&] { a.starts = shape(); }}, {"sizes", [&] { a.sizes = shape(); }}, {"steps", [&] { a.steps = shape(); }}});
     return a;
   }
   Attributes read(const OpInfo& row, Axes a) {
@@ -467,7 +480,8 @@ class Parser {
     return a;
   }
   Attributes read(const OpInfo& row, Padding a) {
-    braces(row.name, {{"low", [&] { a.low = shape(); }}, {"high", [&] { a.high = shape(); }}, {"sizes", [&] { a.sizes = shape(); }}});
+    braces(row.name,
+           {{"low", [&] { a.low = shape(); }}, {"high", [&] { a.high = shape(); }}, {"sizes", [&] { a.sizes = shape(); }}});
     return a;
   }
   Attributes read(const OpInfo& row, Concat a) {
@@ -498,9 +512,9 @@ class Parser {
   std::unordered_map<std::string_view, Extent> symbols_;
   std::unordered_map<NodeId, std::size_t> block_of_;  // the last block, from 1, that computes a node
   std::size_t block_number_ = 0;
-  std::unordered_set<NodeId> in_memory_;              // what kernels put out
-  std::unordered_set<NodeId> free_;                   // constants, and what is computed from them and scalars alone
-  std::vector<std::pair<Token, NodeId>> loose_;       // statements before the first kernel
+  std::unordered_set<NodeId> in_memory_;         // what kernels put out
+  std::unordered_set<NodeId> free_;              // constants, and what is computed from them and scalars alone
+  std::vector<std::pair<Token, NodeId>> loose_;  // statements before the first kernel
   int last_line_ = 1;
 };
 

@@ -18,16 +18,26 @@ class AttributePrinter {
   void operator()(const Parameter&) {}
   void operator()(const Cast&) {}  // the result's type says it
   void operator()(const Literal& a) { out_ += ' ', out_ += literal_text(a.type, a.bits); }
-  void operator()(const ToShape& a) { braces([&] { field("shape", a.shape); }); }
-  void operator()(const Layout& a) { braces([&] { field("offset", a.offset), field("sizes", a.sizes), field("strides", a.strides); }); }
+  void operator()(const ToShape& a) {
+    braces([&] { field("shape", a.shape); });
+  }
+  void operator()(const Layout& a) {
+    braces([&] { field("offset", a.offset), field("sizes", a.sizes), field("strides", a.strides); });
+  }
   void operator()(const Permutation& a) {
     braces([&] { numbers("order", a.order); });
   }
-  void operator()(const Slice& a) { braces([&] { field("starts", a.starts), field("sizes", a.sizes), field("steps", a.steps); }); }
+  void operator()(const Slice& a) {
+    braces([&] { field("starts", a.starts), field("sizes", a.sizes), field("steps", a.steps); });
+  }
   void operator()(const Axes& a) { dims(a.mask); }
   void operator()(const Reduced& a) { dims(a.mask); }
-  void operator()(const Padding& a) { braces([&] { field("low", a.low), field("high", a.high), field("sizes", a.sizes); }); }
-  void operator()(const Concat& a) { braces([&] { field("axis", Extent(a.axis)), field("extent", a.extent); }); }
+  void operator()(const Padding& a) {
+    braces([&] { field("low", a.low), field("high", a.high), field("sizes", a.sizes); });
+  }
+  void operator()(const Concat& a) {
+    braces([&] { field("axis", Extent(a.axis)), field("extent", a.extent); });
+  }
 
  private:
   template <class F>
@@ -131,9 +141,14 @@ class Printer {
     separate();
     fmt::format_to(std::back_inserter(out_), "%{}: {}", graph_.parameter_name(number), text(graph_.type(value), graph_.symbols));
     switch (graph_.node(value).as<Parameter>().kind) {
-      case Parameter::Kind::buffer: break;
-      case Parameter::Kind::donated: out_ += " donated"; break;
-      case Parameter::Kind::scalar: out_ += " scalar"; break;
+      case Parameter::Kind::buffer:
+        break;
+      case Parameter::Kind::donated:
+        out_ += " donated";
+        break;
+      case Parameter::Kind::scalar:
+        out_ += " scalar";
+        break;
     }
   }
 

@@ -44,13 +44,13 @@ bool all_numbers(const Shape& shape) {
 
 // A shape that an op was given rather than one it derived: ranks, signs and the byte count must be sane.
 void check_shape(const Site& site, DType dtype, const Shape& shape) {
-  require<ShapeError>(shape.size() <= max_rank, "{}: {} dimensions, at most {} are supported", name(site.op), shape.size(), max_rank);
+  require<ShapeError>(shape.size() <= max_rank, "{}: {} dimensions, at most {} are supported", name(site.op), shape.size(),
+                      max_rank);
   std::int64_t bytes = size_of(dtype);
   bool overflow = false, empty = false;
   for (Extent e : shape) {
     if (e.is_symbol()) continue;
-    if (e.number() < 0)
-      fail<ShapeError>("Trying to create tensor with negative dimension {}: {}", e.number(), site.shape(shape));
+    if (e.number() < 0) fail<ShapeError>("Trying to create tensor with negative dimension {}: {}", e.number(), site.shape(shape));
     if (e.number() == 0)
       empty = true;
     else
@@ -72,19 +72,22 @@ std::int64_t elements(const Shape& shape) {
 
 [[noreturn]] void dtype_refused(const Site& site, DType t) {
   if (t == DType::boolean && site.op == Op::sub)
-    fail("Subtraction, the `-` operator, with two bool tensors is not supported. If you are trying to invert a mask, use the `~` or "
-         "`logical_not()` operator instead.");
+    fail(
+        "Subtraction, the `-` operator, with two bool tensors is not supported. If you are trying to invert a mask, use the `~` or "
+        "`logical_not()` operator instead.");
   if (t == DType::boolean && site.op == Op::neg)
-    fail("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
-         "`logical_not()` operator instead.");
+    fail(
+        "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+        "`logical_not()` operator instead.");
   fail("\"{}\" not implemented for '{}'", name(site.op), scalar_type(t));
 }
 
 [[noreturn]] void shapes_differ(const Site& site, const Shape& a, const Shape& b) {
   if (a.size() == b.size()) {
     const int axis = site.mismatch(a, b);
-    fail<ShapeError>("The size of tensor a ({}) must match the size of tensor b ({}) at non-singleton dimension {} (shapes {} and {})",
-                     site.extent(a[axis]), site.extent(b[axis]), axis, site.shape(a), site.shape(b));
+    fail<ShapeError>(
+        "The size of tensor a ({}) must match the size of tensor b ({}) at non-singleton dimension {} (shapes {} and {})",
+        site.extent(a[axis]), site.extent(b[axis]), axis, site.shape(a), site.shape(b));
   }
   fail<ShapeError>("{}: the operands must have one shape, not {} and {}; expand one of them first", name(site.op), site.shape(a),
                    site.shape(b));
@@ -95,10 +98,12 @@ std::int64_t elements(const Shape& shape) {
 }
 
 void require_same_shape(const Site& site, const Shape& a, const Shape& b) {
-  if (a.size() != b.size()) [[unlikely]] shapes_differ(site, a, b);
+  if (a.size() != b.size()) [[unlikely]]
+    shapes_differ(site, a, b);
   const Extent *p = a.data(), *q = b.data();
   for (std::size_t i = 0; i < a.size(); ++i)
-    if (p[i] != q[i] && !site.equality.equal(p[i], q[i])) [[unlikely]] shapes_differ(site, a, b);
+    if (p[i] != q[i] && !site.equality.equal(p[i], q[i])) [[unlikely]]
+      shapes_differ(site, a, b);
 }
 
 void infer_elementwise(const Site& site) {
@@ -111,10 +116,12 @@ void infer_elementwise(const Site& site) {
     first = 1;
   }
   const Type& a = *site.in[first];
-  if (!accepts(site.op, a.dtype)) [[unlikely]] dtype_refused(site, a.dtype);
+  if (!accepts(site.op, a.dtype)) [[unlikely]]
+    dtype_refused(site, a.dtype);
   for (std::size_t i = first + 1; i < site.in.size(); ++i) {
     const Type& b = *site.in[i];
-    if (b.dtype != a.dtype) [[unlikely]] dtypes_differ(site, a.dtype, b.dtype);
+    if (b.dtype != a.dtype) [[unlikely]]
+      dtypes_differ(site, a.dtype, b.dtype);
     require_same_shape(site, a.shape, b.shape);
   }
   site.out[0].dtype = row.result == ResultType::boolean ? DType::boolean : a.dtype;
@@ -174,16 +181,18 @@ void rule(Tag<Op::reshape>, const ToShape& a, const Site& site) {
 
 void rule(Tag<Op::expand>, const ToShape& a, const Site& site) {
   const Shape& from = site.in[0]->shape;
-  require<ShapeError>(a.shape.size() >= from.size(),
-                      "expand(torch.{}Tensor{{{}}}, size={}): the number of sizes provided ({}) must be greater or equal to the number "
-                      "of dimensions in the tensor ({})",
-                      scalar_type(site.in[0]->dtype), site.shape(from), site.shape(a.shape), a.shape.size(), from.size());
+  require<ShapeError>(
+      a.shape.size() >= from.size(),
+      "expand(torch.{}Tensor{{{}}}, size={}): the number of sizes provided ({}) must be greater or equal to the number "
+      "of dimensions in the tensor ({})",
+      scalar_type(site.in[0]->dtype), site.shape(from), site.shape(a.shape), a.shape.size(), from.size());
   const std::size_t lead = a.shape.size() - from.size();
   for (std::size_t i = 0; i < from.size(); ++i) {
     if (from[i] == Extent(1) || site.same(a.shape[lead + i], from[i])) continue;
-    fail<ShapeError>("The expanded size of the tensor ({}) must match the existing size ({}) at non-singleton dimension {}.  Target "
-                     "sizes: {}.  Tensor sizes: {}",
-                     site.extent(a.shape[lead + i]), site.extent(from[i]), lead + i, site.shape(a.shape), site.shape(from));
+    fail<ShapeError>(
+        "The expanded size of the tensor ({}) must match the existing size ({}) at non-singleton dimension {}.  Target "
+        "sizes: {}.  Tensor sizes: {}",
+        site.extent(a.shape[lead + i]), site.extent(from[i]), lead + i, site.shape(a.shape), site.shape(from));
   }
   give(site, site.in[0]->dtype, a.shape);
 }
@@ -203,10 +212,10 @@ void check_layout(const Site& site, const Layout& a) {
     overflow |= __builtin_add_overflow(reach < 0 ? low : high, reach, reach < 0 ? &low : &high);
   }
   if (overflow || low < 0 || high >= elements(storage.shape))
-    fail<ShapeError>("setStorage: sizes {}, strides {}, storage offset {}, and itemsize {} requiring elements {} to {} are out of bounds "
-                     "for storage of size {}",
-                     site.shape(a.sizes), site.shape(a.strides), a.offset.number(), size_of(storage.dtype), low, high,
-                     elements(storage.shape));
+    fail<ShapeError>(
+        "setStorage: sizes {}, strides {}, storage offset {}, and itemsize {} requiring elements {} to {} are out of bounds "
+        "for storage of size {}",
+        site.shape(a.sizes), site.shape(a.strides), a.offset.number(), size_of(storage.dtype), low, high, elements(storage.shape));
 }
 
 void rule(Tag<Op::view>, const Layout& a, const Site& site) {
@@ -228,10 +237,11 @@ void check_write(const Site& site, const Layout& a) {
 void rule(Tag<Op::store>, const Layout& a, const Site& site) {
   check_write(site, a);
   for (std::size_t i = 0; i < a.sizes.size(); ++i)
-    require(a.strides[i] != Extent(0) || a.sizes[i].is_symbol() || a.sizes[i].number() <= 1,
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() "
-            "the tensor before performing the operation. (sizes {}, strides {})",
-            site.shape(a.sizes), site.shape(a.strides));
+    require(
+        a.strides[i] != Extent(0) || a.sizes[i].is_symbol() || a.sizes[i].number() <= 1,
+        "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() "
+        "the tensor before performing the operation. (sizes {}, strides {})",
+        site.shape(a.sizes), site.shape(a.strides));
 }
 
 void rule(Tag<Op::accumulate>, const Layout& a, const Site& site) { check_write(site, a); }
@@ -245,8 +255,8 @@ void rule(Tag<Op::permute>, const Permutation& a, const Site& site) {
   std::uint64_t seen = 0;
   Shape shape;
   for (std::uint8_t axis : a.order) {
-    require<IndexError>(axis < from.size(), "Dimension out of range (expected to be in range of [-{}, {}], but got {})", from.size(),
-                        from.size() - 1, axis);
+    require<IndexError>(axis < from.size(), "Dimension out of range (expected to be in range of [-{}, {}], but got {})",
+                        from.size(), from.size() - 1, axis);
     require(!(seen >> axis & 1), "permute(): duplicate dims are not allowed.");
     seen |= std::uint64_t{1} << axis;
     shape.push_back(from[axis]);
@@ -301,8 +311,8 @@ void rule(Tag<Op::pad>, const Padding& a, const Site& site) {
                         "pad: low {} and high {} must not be negative; slice instead", site.shape(a.low), site.shape(a.high));
     if (low.is_symbol() || high.is_symbol() || size.is_symbol() || a.sizes[i].is_symbol()) continue;
     std::int64_t whole;
-    const bool overflow = __builtin_add_overflow(low.number(), size.number(), &whole) ||
-                          __builtin_add_overflow(whole, high.number(), &whole);
+    const bool overflow =
+        __builtin_add_overflow(low.number(), size.number(), &whole) || __builtin_add_overflow(whole, high.number(), &whole);
     require<ShapeError>(!overflow && whole == a.sizes[i].number(), "pad: dimension {} of {} padded by {} and {} is not {}", i,
                         site.shape(x), low.number(), high.number(), a.sizes[i].number());
   }
@@ -321,20 +331,21 @@ void rule(Tag<Op::concat>, const Concat& a, const Site& site) {
     require<ShapeError>(x.shape.size() == first.shape.size(),
                         "Tensors must have same number of dimensions: got {} and {} (shapes {} and {})", first.rank(), x.rank(),
                         site.shape(first), site.shape(x));
-    require<IndexError>(a.axis < x.shape.size(), "Dimension out of range (expected to be in range of [-{}, {}], but got {})", x.rank(),
-                        x.rank() - 1, a.axis);
+    require<IndexError>(a.axis < x.shape.size(), "Dimension out of range (expected to be in range of [-{}, {}], but got {})",
+                        x.rank(), x.rank() - 1, a.axis);
     for (std::size_t i = 0; i < x.shape.size(); ++i)
       if (i != a.axis && !site.same(x.shape[i], first.shape[i]))
-        fail<ShapeError>("Sizes of tensors must match except in dimension {}. Expected size {} but got size {} for tensor number {} in "
-                         "the list (shapes {} and {}).",
-                         a.axis, site.extent(first.shape[i]), site.extent(x.shape[i]), n, site.shape(first), site.shape(x));
+        fail<ShapeError>(
+            "Sizes of tensors must match except in dimension {}. Expected size {} but got size {} for tensor number {} in "
+            "the list (shapes {} and {}).",
+            a.axis, site.extent(first.shape[i]), site.extent(x.shape[i]), n, site.shape(first), site.shape(x));
     if (x.shape[a.axis].is_number())
       overflow |= __builtin_add_overflow(total, x.shape[a.axis].number(), &total);
     else
       known = false;
   }
-  require<ShapeError>(!overflow && (!known || total == a.extent.number()), "concat: the operands have {} along dimension {}, not {}",
-                      total, a.axis, site.extent(a.extent));
+  require<ShapeError>(!overflow && (!known || total == a.extent.number()),
+                      "concat: the operands have {} along dimension {}, not {}", total, a.axis, site.extent(a.extent));
   Shape shape = first.shape;
   shape[a.axis] = a.extent;
   give(site, first.dtype, shape);
@@ -357,10 +368,10 @@ void rule(Tag<op>, const Reduced& a, const Site& site) {
       require<IndexError>(x.shape[i] != Extent(0), "{}(): Expected reduction dim {} to have non-zero size. (shape {})",
                           name(op).substr(0, name(op).find('_')), i, site.shape(x));
   }
-  site.out[0].dtype = op == Op::sum                           ? sum_type(x.dtype)
-                      : logical                               ? DType::boolean
+  site.out[0].dtype = op == Op::sum                          ? sum_type(x.dtype)
+                      : logical                              ? DType::boolean
                       : op == Op::argmax || op == Op::argmin ? DType::i64
-                                                              : x.dtype;
+                                                             : x.dtype;
   check_shape(site, site.out[0].dtype, shape);  // an empty operand may hide extents whose product overflows
   site.out[0].shape = shape;
   if constexpr (info(op).results == 2) site.out[1] = {DType::i64, shape};
@@ -371,20 +382,21 @@ void rule(Tag<Op::dot>, const None&, const Site& site) {
   require(a.dtype == b.dtype, "expected m1 and m2 to have the same dtype, but got: {} != {}", info(a.dtype).torch_name,
           info(b.dtype).torch_name);
   if (a.dtype == DType::boolean) dtype_refused(site, a.dtype);
-  require<ShapeError>(a.rank() >= 2 && b.rank() == a.rank(), "dot: the operands must have one rank of at least 2, not the shapes {} and {}",
-                      site.shape(a), site.shape(b));
+  require<ShapeError>(a.rank() >= 2 && b.rank() == a.rank(),
+                      "dot: the operands must have one rank of at least 2, not the shapes {} and {}", site.shape(a), site.shape(b));
   const std::size_t rank = a.shape.size();
   Shape shape;
   for (std::size_t i = 0; i + 2 < rank; ++i) {
-    require<ShapeError>(site.same(a.shape[i], b.shape[i]),
-                        "Expected size for first two dimensions of batch2 tensor to be: [{}, {}] but got: [{}, {}]. (shapes {} and {})",
-                        site.extent(a.shape[i]), site.extent(a.shape[rank - 1]), site.extent(b.shape[i]),
-                        site.extent(b.shape[rank - 2]), site.shape(a), site.shape(b));
+    require<ShapeError>(
+        site.same(a.shape[i], b.shape[i]),
+        "Expected size for first two dimensions of batch2 tensor to be: [{}, {}] but got: [{}, {}]. (shapes {} and {})",
+        site.extent(a.shape[i]), site.extent(a.shape[rank - 1]), site.extent(b.shape[i]), site.extent(b.shape[rank - 2]),
+        site.shape(a), site.shape(b));
     shape.push_back(a.shape[i]);
   }
-  require<ShapeError>(site.same(a.shape[rank - 1], b.shape[rank - 2]), "mat1 and mat2 shapes cannot be multiplied ({}x{} and {}x{})",
-                      site.extent(a.shape[rank - 2]), site.extent(a.shape[rank - 1]), site.extent(b.shape[rank - 2]),
-                      site.extent(b.shape[rank - 1]));
+  require<ShapeError>(site.same(a.shape[rank - 1], b.shape[rank - 2]),
+                      "mat1 and mat2 shapes cannot be multiplied ({}x{} and {}x{})", site.extent(a.shape[rank - 2]),
+                      site.extent(a.shape[rank - 1]), site.extent(b.shape[rank - 2]), site.extent(b.shape[rank - 1]));
   shape.push_back(a.shape[rank - 2]);
   shape.push_back(b.shape[rank - 1]);
   give(site, a.dtype, shape);
@@ -407,7 +419,8 @@ void infer(Op op, const Attributes& attributes, Operands in, std::span<Type> out
 #include "ir/ops.def"
     return infer_elementwise(site);
 #define BRAZE_SHAPED(name, attributes_type, results) \
-  case Op::name: return rule(Tag<Op::name>{}, std::get<attributes_type>(attributes), site);
+  case Op::name:                                     \
+    return rule(Tag<Op::name>{}, std::get<attributes_type>(attributes), site);
 #include "ir/ops.def"
   }
 }

@@ -199,7 +199,8 @@ class Interpreter {
 #include "ir/ops.def"
       return elementwise(site);
 #define BRAZE_SHAPED(name, attributes, results) \
-  case Op::name: return rule(Tag<Op::name>{}, site);
+  case Op::name:                                \
+    return rule(Tag<Op::name>{}, site);
 #include "ir/ops.def"
     }
   }
@@ -229,7 +230,8 @@ class Interpreter {
     walk(to, [&](std::int64_t n, std::int64_t place) { put(out, place, load(values, n)); });
   }
   static void copy(HostArray& to, const HostArray& from) {
-    std::memcpy(to.data.get(), from.data.get(), static_cast<std::size_t>(from.elements()) * static_cast<std::size_t>(size_of(from.dtype)));
+    std::memcpy(to.data.get(), from.data.get(),
+                static_cast<std::size_t>(from.elements()) * static_cast<std::size_t>(size_of(from.dtype)));
   }
 
   static void rule(Tag<Op::parameter>, Site&) {}
@@ -357,7 +359,8 @@ class Interpreter {
     for (std::size_t n = 0; n < found.size(); ++n) put(site.out[0], static_cast<std::int64_t>(n), found[n].bits);
   }
   static void indices_of(HostArray& out, const std::vector<Extreme>& found) {
-    for (std::size_t n = 0; n < found.size(); ++n) put(out, static_cast<std::int64_t>(n), static_cast<std::uint64_t>(found[n].index));
+    for (std::size_t n = 0; n < found.size(); ++n)
+      put(out, static_cast<std::int64_t>(n), static_cast<std::uint64_t>(found[n].index));
   }
   static void with_index(Site& site, bool largest) {
     const std::vector<Extreme> found = extremes(site, largest);

@@ -12,10 +12,14 @@ namespace {
 
 double largest(DType type) {
   switch (type) {
-    case DType::f16: return 65504.0;
-    case DType::bf16: return 0x1.fep+127;
-    case DType::f32: return static_cast<double>(std::numeric_limits<float>::max());
-    default: return std::numeric_limits<double>::max();
+    case DType::f16:
+      return 65504.0;
+    case DType::bf16:
+      return 0x1.fep+127;
+    case DType::f32:
+      return static_cast<double>(std::numeric_limits<float>::max());
+    default:
+      return std::numeric_limits<double>::max();
   }
 }
 

@@ -31,10 +31,14 @@ std::string print_loops(const Module& module) {
 
 std::string print(const Module& module) {
   switch (module.stage) {
-    case Stage::graph: return ir::print(module.graph);
-    case Stage::fused: return print_groups(module);
-    case Stage::loops: return print_loops(module);
-    case Stage::steps: break;
+    case Stage::graph:
+      return ir::print(module.graph);
+    case Stage::fused:
+      return print_groups(module);
+    case Stage::loops:
+      return print_loops(module);
+    case Stage::steps:
+      break;
   }
   return ir::print(module.program);
 }

@@ -23,7 +23,8 @@ class Pattern {
   enum class Kind : std::uint8_t { any, literal, number, op, folded };
 
   Pattern(double number) : kind(Kind::number), number(number) {}  // NOLINT: `x * 1` reads as it should
-  Pattern(ir::Op op, std::vector<Pattern> in) : kind(Kind::op), op(op), in(std::make_shared<const std::vector<Pattern>>(std::move(in))) {}
+  Pattern(ir::Op op, std::vector<Pattern> in)
+      : kind(Kind::op), op(op), in(std::make_shared<const std::vector<Pattern>>(std::move(in))) {}
   Pattern(Kind kind, int slot) : kind(kind), slot(slot) {}
 
   // The op nodes in it.
@@ -60,10 +61,10 @@ inline Pattern folded() { return {Pattern::Kind::folded, 0}; }
   inline Pattern name(const Pattern& a, const Pattern& b) { return {ir::Op::name, {a, b}}; }
 #define BRAZE_TERNARY(name, accepts, result) \
   inline Pattern name(const Pattern& a, const Pattern& b, const Pattern& c) { return {ir::Op::name, {a, b, c}}; }
-#define BRAZE_SHAPED(name, attributes, results)   \
-  template <class... P>                           \
-    requires(std::same_as<P, Pattern> && ...)     \
-  Pattern name(const P&... in) {                  \
+#define BRAZE_SHAPED(name, attributes, results)         \
+  template <class... P>                                 \
+    requires(std::same_as<P, Pattern> && ...)           \
+  Pattern name(const P&... in) {                        \
     return {ir::Op::name, std::vector<Pattern>{in...}}; \
   }
 #include "ir/ops.def"

@@ -30,14 +30,16 @@ bool equals(const ir::Literal& literal, double number) {
   }
   const int unused = 64 - 8 * size_of(literal.type);
   const auto value = static_cast<std::int64_t>(literal.bits << unused);
-  const auto shifted = is_signed(literal.type) ? value >> unused : static_cast<std::int64_t>(static_cast<std::uint64_t>(value) >> unused);
+  const auto shifted =
+      is_signed(literal.type) ? value >> unused : static_cast<std::int64_t>(static_cast<std::uint64_t>(value) >> unused);
   return static_cast<double>(shifted) == number;
 }
 
 }  // namespace
 
 std::optional<ir::Literal> splat(const Graph& graph, Value value) {
-  while (only_moves(graph.node(value).op)) value = graph.node(value).in[0];
+  constexpr int longest = 64;  // simplified graphs have no long chains of moves; others must not cost a walk an operand
+  for (int i = 0; i < longest && only_moves(graph.node(value).op); ++i) value = graph.node(value).in[0];
   if (graph.node(value).op != Op::constant) return std::nullopt;
   return graph.node(value).as<ir::Literal>();
 }
@@ -46,12 +48,18 @@ int weight(const Graph& graph, const Node& node) {
   constexpr int node_itself = 5;
   switch (node.op) {
     case Op::parameter:
-    case Op::constant: return 0;
-    case Op::expand: return 1;
-    case Op::reshape: return 2;
-    case Op::view: return 40;  // more than the structured ops that replace it
-    case Op::cast: return node_itself + 1;
-    default: break;
+    case Op::constant:
+      return 0;
+    case Op::expand:
+      return 1;
+    case Op::reshape:
+      return 2;
+    case Op::view:
+      return 40;  // more than the structured ops that replace it
+    case Op::cast:
+      return node_itself + 1;
+    default:
+      break;
   }
   if (!info(node.op).elementwise()) return node_itself;
   return node_itself + ir::cost(node.op, graph.type(node.in.back()).dtype);
@@ -151,8 +159,8 @@ class Rewriter {
       after += weight(to_, to_.node(v));
       for (const Value operand : to_.node(v).in) pending.push_back(operand);
     }
-    invariant(after < match.bindings.weight, "the rule {} makes {} (weight {}) of weight {}", rule.name, ir::name(to_.node(result).op), after,
-              match.bindings.weight);
+    invariant(after < match.bindings.weight, "the rule {} makes {} (weight {}) of weight {}", rule.name,
+              ir::name(to_.node(result).op), after, match.bindings.weight);
   }
 
   bool matches(const Pattern& pattern, Value v, Match& match) const {
@@ -181,7 +189,8 @@ class Rewriter {
         match.bindings.weight += weight(to_, node);
         return info(node.op).elementwise() && std::all_of(node.in.begin(), node.in.end(), [&](Value in) { return splat(to_, in); });
       }
-      case Pattern::Kind::op: break;
+      case Pattern::Kind::op:
+        break;
     }
     const Node& node = to_.node(v);
     if (node.op != pattern.op || node.in.size() != pattern.in->size()) return false;
@@ -224,11 +233,15 @@ Value Match::splat(const ir::Literal& literal, const ir::Shape& shape) const {
 
 Value Match::build(const Pattern& pattern) const {
   switch (pattern.kind) {
-    case Pattern::Kind::any: return (*this)[pattern.slot];
-    case Pattern::Kind::literal: return splat(constant(pattern.slot), type().shape);
-    case Pattern::Kind::number: return splat(ir::literal(dtype(), pattern.number), type().shape);
+    case Pattern::Kind::any:
+      return (*this)[pattern.slot];
+    case Pattern::Kind::literal:
+      return splat(constant(pattern.slot), type().shape);
+    case Pattern::Kind::number:
+      return splat(ir::literal(dtype(), pattern.number), type().shape);
     case Pattern::Kind::folded:
-    case Pattern::Kind::op: break;
+    case Pattern::Kind::op:
+      break;
   }
   InlineVector<Value, 3> in;
   for (const Pattern& operand : *pattern.in) in.push_back(build(operand));

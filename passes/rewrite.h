@@ -43,7 +43,9 @@ class Match {
   // The n-th operand of a value's node.
   ir::Value in(ir::Value v, std::size_t n = 0) const { return graph().node(v).in[n]; }
   template <class A>
-  const A& as(ir::Value v) const { return graph().node(v).as<A>(); }
+  const A& as(ir::Value v) const {
+    return graph().node(v).as<A>();
+  }
 
   // A pattern of elementwise ops; numbers and literals in it get the root's type and shape.
   ir::Value build(const Pattern& pattern) const;

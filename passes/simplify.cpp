@@ -45,11 +45,16 @@ bool holds(DType to, DType from) {
   if (is_float(from)) return (is_half(from) && (to == DType::f32 || to == DType::f64)) || (from == DType::f32 && to == DType::f64);
   const int bits = 8 * size_of(from) - is_signed(from);
   switch (to) {
-    case DType::f16: return bits <= 11;
-    case DType::bf16: return bits <= 8;
-    case DType::f32: return bits <= 24;
-    case DType::f64: return bits <= 53;
-    default: return is_signed(to) && bits < 8 * size_of(to);
+    case DType::f16:
+      return bits <= 11;
+    case DType::bf16:
+      return bits <= 8;
+    case DType::f32:
+      return bits <= 24;
+    case DType::f64:
+      return bits <= 53;
+    default:
+      return is_signed(to) && bits < 8 * size_of(to);
   }
 }
 
@@ -180,7 +185,9 @@ ir::Literal times(const ir::Literal& a, const ir::Literal& b) {
 std::vector<Rule> fast_math_rules() {
   using namespace patterns;
   const Pattern x = any(0), y = any(1), c = lit(2), d = lit(3);
-  const auto scale = [](const Match& m) { return std::optional(m.make(Op::mul, {m[0], m.splat(times(m.constant(2), m.constant(3)), m.type().shape)})); };
+  const auto scale = [](const Match& m) {
+    return std::optional(m.make(Op::mul, {m[0], m.splat(times(m.constant(2), m.constant(3)), m.type().shape)}));
+  };
   const auto shift = [](const Match& m) {
     const ir::Literal &a = m.constant(2), &b = m.constant(3);
     const ir::Literal sum{a.type, ir::evaluate(Op::add, a.type, std::array{a.bits, b.bits})};
@@ -202,7 +209,10 @@ std::vector<Rule> fast_math_rules() {
       {"fast-pow-two", pow(x, 2), x * x, nullptr, Bits::fast_math},
       {"fast-pow-half", pow(x, 0.5), sqrt(x), nullptr, Bits::fast_math},
       {"fast-rsqrt", 1 / sqrt(x), rsqrt(x), nullptr, Bits::fast_math},
-      {"div-div", x / y / c, [](const Match& m) { return std::optional(m.make(Op::div, {m[0], m.make(Op::mul, {m[1], m.splat(m.constant(2), m.type().shape)})})); },
+      {"div-div", x / y / c,
+       [](const Match& m) {
+         return std::optional(m.make(Op::div, {m[0], m.make(Op::mul, {m[1], m.splat(m.constant(2), m.type().shape)})}));
+       },
        Bits::fast_math},
   };
 }

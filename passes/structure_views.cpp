@@ -20,7 +20,7 @@ const Extent one(1), zero(0);
 
 // An axis of a view along which the address changes.
 struct Moving {
-  std::size_t axis;   // of the view
+  std::size_t axis;  // of the view
   Extent size;
   Monomial distance;  // |stride|
   bool backwards;

@@ -26,14 +26,14 @@ void verify_groups(const Module& module) {
       group_of[node] = number;
     }
     for (const ir::Value v : group.outputs) {
-      invariant(v.node < graph.size() && (group_of[v.node] == number || !grouped[v.node]), "group {} puts out node {}, which it does not compute", group.name,
-                v.node);
+      invariant(v.node < graph.size() && (group_of[v.node] == number || !grouped[v.node]),
+                "group {} puts out node {}, which it does not compute", group.name, v.node);
       in_memory[v.node] = true;
     }
   }
   for (const ir::Value v : graph.results)
-    invariant(in_memory[stored_value(graph, v).node] || !grouped[stored_value(graph, v).node], "result {} ({}) is left in memory by no group", v.node,
-              ir::name(graph.node(v).op));
+    invariant(in_memory[stored_value(graph, v).node] || !grouped[stored_value(graph, v).node],
+              "result {} ({}) is left in memory by no group", v.node, ir::name(graph.node(v).op));
 }
 
 }  // namespace

@@ -126,8 +126,7 @@ TEST_CASE("bad text is told where, and what would be right") {
       {"%0 = sum %x : f32[n]", "3:13: expected sum's attributes, '{dims = ...}', found ':'"},
       {"%0 = sum %x {dim = [0]} : f32[n]", "3:14: unknown attribute 'dim'; sum has dims"},
       {"%0 = sum %x {dims = [0, 0]} : f32[n]", "3:25: dimension 0 occurs twice"},
-      {"%0 = sum %x {dims = [2]} : f32[n]",
-       "3:6: Dimension out of range (expected to be in range of [-2, 1], but got 2)"},
+      {"%0 = sum %x {dims = [2]} : f32[n]", "3:6: Dimension out of range (expected to be in range of [-2, 1], but got 2)"},
       {"%0 = view %x {offset = 0, sizes = [1]} : f32[1]", "expected view's attribute 'strides', found '}'"},
       {"%0 = view %x {offset = 0, offset = 0} : f32[1]", "3:27: the attribute 'offset' occurs twice"},
       {"%0 = max_with_index %x {dims = [0]} : f32[n], i64[n]", "max_with_index has 2 results: %0:2 = max_with_index ..."},
@@ -223,17 +222,44 @@ TEST_CASE("mutated text is refused with a ParseError or read, never anything els
   INFO("seed " << seed);
   std::mt19937 random(seed);
   const auto below = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(random); };
-  const std::string bits[] = {"%", "-", "9223372036854775807", "[", "]", "{", "}", ":", "f32", "n", "max", "0", "#1", "64", "255", ",", "\n",
-                              "constant nan:0x7fc00001", " ", "\"", "\x80", "kernel k -> %0 {", "donated"};
+  const std::string bits[] = {"%",
+                              "-",
+                              "9223372036854775807",
+                              "[",
+                              "]",
+                              "{",
+                              "}",
+                              ":",
+                              "f32",
+                              "n",
+                              "max",
+                              "0",
+                              "#1",
+                              "64",
+                              "255",
+                              ",",
+                              "\n",
+                              "constant nan:0x7fc00001",
+                              " ",
+                              "\"",
+                              "\x80",
+                              "kernel k -> %0 {",
+                              "donated"};
   int refused = 0;
   for (int round = 0; round < 20000; ++round) {
     std::string text = everything;
     for (std::size_t edits = 1 + below(3); edits-- > 0;) {
       const std::size_t at = below(text.size());
       switch (below(4)) {
-        case 0: text.erase(at, 1 + below(8)); break;
-        case 1: text.insert(at, bits[below(std::size(bits))]); break;
-        case 2: text[at] = static_cast<char>(below(256)); break;
+        case 0:
+          text.erase(at, 1 + below(8));
+          break;
+        case 1:
+          text.insert(at, bits[below(std::size(bits))]);
+          break;
+        case 2:
+          text[at] = static_cast<char>(below(256));
+          break;
         default: {
           const std::size_t from = below(text.size()), length = 1 + below(20);
           text.insert(at, std::string(text, from, length));

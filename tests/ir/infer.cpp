@@ -16,7 +16,9 @@ std::vector<Type> infer_types(Op op, const std::vector<Type>& types, const Attri
   return out;
 }
 
-Type one(Op op, const std::vector<Type>& types, const Attributes& attributes = None{}) { return infer_types(op, types, attributes)[0]; }
+Type one(Op op, const std::vector<Type>& types, const Attributes& attributes = None{}) {
+  return infer_types(op, types, attributes)[0];
+}
 
 // The kind and the words of the error.
 template <class E>
@@ -70,13 +72,15 @@ TEST_CASE("shapes that differ are named in PyTorch's words, both of them") {
         "expected m1 and m2 to have the same dtype, but got: float32 != float64");
   CHECK(error_of<ShapeError>(Op::reshape, {f32({2, 3})}, ToShape{{4}}) == "shape '[4]' is invalid for input of size 6");
   CHECK(error_of<ShapeError>(Op::expand, {f32({2})}, ToShape{{3}}) ==
-        "The expanded size of the tensor (3) must match the existing size (2) at non-singleton dimension 0.  Target sizes: [3].  Tensor "
+        "The expanded size of the tensor (3) must match the existing size (2) at non-singleton dimension 0.  Target sizes: [3].  "
+        "Tensor "
         "sizes: [2]");
   CHECK(error_of<IndexError>(Op::max, {f32({2, 0})}, Reduced{2}) ==
         "max(): Expected reduction dim 1 to have non-zero size. (shape [2, 0])");
-  CHECK_THAT(error_of<ShapeError>(Op::concat, {f32({2, 3}), f32({2, 4})}, Concat{0, 4}),
-             Catch::Matchers::ContainsSubstring("Sizes of tensors must match except in dimension 0. Expected size 3 but got size 4 for "
-                                                "tensor number 1 in the list"));
+  CHECK_THAT(
+      error_of<ShapeError>(Op::concat, {f32({2, 3}), f32({2, 4})}, Concat{0, 4}),
+      Catch::Matchers::ContainsSubstring("Sizes of tensors must match except in dimension 0. Expected size 3 but got size 4 for "
+                                         "tensor number 1 in the list"));
 }
 
 TEST_CASE("an Equality decides about symbols") {
@@ -167,8 +171,9 @@ TEST_CASE("views and stores stay within their operand") {
   CHECK(one(Op::store, {s, f32({4})}, Layout{0, {4}, {6}}) == s);
   CHECK_THROWS_AS(one(Op::store, {s, f32({3})}, Layout{0, {4}, {6}}), ShapeError);
   CHECK_THROWS_AS(one(Op::store, {s, {DType::f64, {4}}}, Layout{0, {4}, {6}}), TypeError);
-  CHECK_THROWS_WITH(one(Op::store, {s, f32({4})}, Layout{0, {4}, {0}}),
-                    Catch::Matchers::ContainsSubstring("more than one element of the written-to tensor refers to a single memory location"));
+  CHECK_THROWS_WITH(
+      one(Op::store, {s, f32({4})}, Layout{0, {4}, {0}}),
+      Catch::Matchers::ContainsSubstring("more than one element of the written-to tensor refers to a single memory location"));
   CHECK(one(Op::accumulate, {s, f32({4})}, Layout{0, {4}, {0}}) == s);
 }
 

@@ -19,7 +19,9 @@ HostArray array(DType dtype, std::vector<std::int64_t> sizes, const std::vector<
   if (!values.empty()) std::memcpy(a.data.get(), values.data(), values.size() * sizeof(T));
   return a;
 }
-HostArray floats(std::vector<std::int64_t> sizes, const std::vector<float>& values) { return array(DType::f32, std::move(sizes), values); }
+HostArray floats(std::vector<std::int64_t> sizes, const std::vector<float>& values) {
+  return array(DType::f32, std::move(sizes), values);
+}
 
 template <class T>
 std::vector<T> values(const HostArray& a) {
@@ -79,7 +81,8 @@ TEST_CASE("elementwise ops, casts and iota") {
     %4 = where %2, %x, %3 : f32[n]
     %5 = round %x : f32[n]
     return %0, %1, %2, %4, %5
-)", {x}, {4});
+)",
+                           {x}, {4});
   CHECK(values<std::int64_t>(results[0]) == I{0, 1, 2, 3});
   CHECK(values<std::uint8_t>(results[1]) == std::vector<std::uint8_t>{255, 0, 2, 44});
   CHECK(values<std::uint8_t>(results[2]) == std::vector<std::uint8_t>{1, 0, 1, 1});
@@ -96,7 +99,8 @@ TEST_CASE("reductions: wide sums, first extremes, NaN, empty ones") {
     %2 = min %x {dims = [0]} : f32[4]
     %3 = sum %x {dims = [0, 1]} : f32[]
     return %0#0, %0#1, %1, %2, %3
-)", {x});
+)",
+                     {x});
   CHECK(values<float>(results[0])[0] == 3);
   CHECK(std::isnan(values<float>(results[0])[1]));
   CHECK(values<std::int64_t>(results[1]) == I{1, 0});
@@ -118,7 +122,8 @@ TEST_CASE("reductions: wide sums, first extremes, NaN, empty ones") {
     %2 = all %x {dims = [0]} : bool[2]
     %3 = max %x {dims = [1]} : f32[0]
     return %0, %1, %2, %3
-)", {floats({0, 2}, {})});
+)",
+                {floats({0, 2}, {})});
   CHECK(values<float>(results[0]) == F{0, 0});
   CHECK(values<std::uint8_t>(results[1]) == std::vector<std::uint8_t>{0});
   CHECK(values<std::uint8_t>(results[2]) == std::vector<std::uint8_t>{1, 1});
@@ -131,7 +136,8 @@ TEST_CASE("reduced axes may stand anywhere") {
     %0 = sum %x {dims = [0, 2]} : f32[3]
     %1 = sum %x {dims = [1]} : f32[2, 2]
     return %0, %1
-)", {x});
+)",
+                        {x});
   CHECK(values<float>(sums[0]) == F{0 + 1 + 6 + 7, 2 + 3 + 8 + 9, 4 + 5 + 10 + 11});
   CHECK(values<float>(sums[1]) == F{0 + 2 + 4, 1 + 3 + 5, 6 + 8 + 10, 7 + 9 + 11});
 }
@@ -139,9 +145,10 @@ TEST_CASE("reduced axes may stand anywhere") {
 TEST_CASE("batched dot") {
   const auto result = run("%a: f32[2, 2, 3], %b: f32[2, 3, 1]", "%0 = dot %a, %b : f32[2, 2, 1]\nreturn %0\n",
                           {floats({2, 2, 3}, counted(12)), floats({2, 3, 1}, counted(6, 1))});
-  CHECK(values<float>(result[0]) == F{0 * 1 + 1 * 2 + 2 * 3, 3 * 1 + 4 * 2 + 5 * 3, 6 * 4 + 7 * 5 + 8 * 6, 9 * 4 + 10 * 5 + 11 * 6});
-  const auto empty = run("%a: f32[2, 0], %b: f32[0, 3]", "%0 = dot %a, %b : f32[2, 3]\nreturn %0\n",
-                         {floats({2, 0}, {}), floats({0, 3}, {})});
+  CHECK(values<float>(result[0]) ==
+        F{0 * 1 + 1 * 2 + 2 * 3, 3 * 1 + 4 * 2 + 5 * 3, 6 * 4 + 7 * 5 + 8 * 6, 9 * 4 + 10 * 5 + 11 * 6});
+  const auto empty =
+      run("%a: f32[2, 0], %b: f32[0, 3]", "%0 = dot %a, %b : f32[2, 3]\nreturn %0\n", {floats({2, 0}, {}), floats({0, 3}, {})});
   CHECK(values<float>(empty[0]) == F(6, 0.f));
   const std::vector<std::int8_t> hundred{100, 100};
   const auto wrapped = run("%a: i8[1, 2], %b: i8[2, 1]", "%0 = dot %a, %b : i8[1, 1]\nreturn %0\n",
@@ -151,11 +158,13 @@ TEST_CASE("batched dot") {
 
 TEST_CASE("what only numbers show is refused when they are there") {
   const HostArray x = floats({4}, counted(4));
-  CHECK_THROWS_AS(run("%x: f32[n], k: index", "%0 = slice %x {starts = [k], sizes = [2], steps = [1]} : f32[2]\nreturn %0\n", {x}, {4, 3}),
-                  IndexError);
+  CHECK_THROWS_AS(
+      run("%x: f32[n], k: index", "%0 = slice %x {starts = [k], sizes = [2], steps = [1]} : f32[2]\nreturn %0\n", {x}, {4, 3}),
+      IndexError);
   CHECK_THROWS_AS(run("%x: f32[n], k: index", "%0 = reshape %x {shape = [k]} : f32[k]\nreturn %0\n", {x}, {4, 5}), ShapeError);
-  CHECK_THROWS_AS(run("%x: f32[n], k: index", "%0 = view %x {offset = k, sizes = [2], strides = [1]} : f32[2]\nreturn %0\n", {x}, {4, 3}),
-                  ShapeError);
+  CHECK_THROWS_AS(
+      run("%x: f32[n], k: index", "%0 = view %x {offset = k, sizes = [2], strides = [1]} : f32[2]\nreturn %0\n", {x}, {4, 3}),
+      ShapeError);
   CHECK_THROWS_AS(run("%x: f32[n]", "return %x\n", {x}, {5}), ShapeError);
   CHECK_THROWS_AS(run("%x: f64[n]", "return %x\n", {x}, {4}), TypeError);
   CHECK_THROWS_AS(run("%x: f32[n]", "return %x\n", {}, {4}), ValueError);

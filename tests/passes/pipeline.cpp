@@ -29,7 +29,8 @@ const std::string neg_neg = "braze.ir 1\ngraph f(%x: f32[4]) { %0 = neg %x : f32
 std::string with_skip(const std::string& skip) {
   char self[4096];
   const ssize_t length = readlink("/proc/self/exe", self, sizeof self);
-  const std::string command = "BRAZE_SKIP=" + skip + " '" + std::string(self, static_cast<std::size_t>(length)) + "' '[skip_child]' 2>&1";
+  const std::string command =
+      "BRAZE_SKIP=" + skip + " '" + std::string(self, static_cast<std::size_t>(length)) + "' '[skip_child]' 2>&1";
   FILE* child = popen(command.c_str(), "r");
   REQUIRE(child != nullptr);
   std::string output;
@@ -101,8 +102,9 @@ TEST_CASE("each pass says why it stands where it does") {
 TEST_CASE("named passes run in the order given; wrong names and stages are refused") {
   const Module simplified = run_passes(module_of(saxpy), {}, std::vector<std::string>{"simplify", "canonicalize", "simplify"});
   CHECK(simplified.stage == Stage::graph);
-  CHECK_THROWS_WITH(run_passes(module_of(saxpy), {}, std::vector<std::string>{"fuse", "inline"}),
-                    "unknown pass 'inline'; there are canonicalize, simplify, structure_views, dead_code, fuse, lower, schedule, plan");
+  CHECK_THROWS_WITH(
+      run_passes(module_of(saxpy), {}, std::vector<std::string>{"fuse", "inline"}),
+      "unknown pass 'inline'; there are canonicalize, simplify, structure_views, dead_code, fuse, lower, schedule, plan");
   CHECK_THROWS_WITH(run_passes(module_of(saxpy), {}, std::vector<std::string>{"lower"}),
                     "the pass 'lower' works at stage fused, and the module is at stage graph");
   CHECK_THROWS_AS(run_passes(module_of(saxpy), {}, std::vector<std::string>{"fuse", "simplify"}), ValueError);

@@ -25,12 +25,17 @@ class RandomGraph {
 
   std::int64_t below(std::int64_t n) { return n <= 0 ? 0 : static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(n)); }
   bool chance(int percent) { return below(100) < percent; }
-  ir::Value recent() { return pool_[pool_.size() - 1 - static_cast<std::size_t>(chance(70) ? 0 : below(static_cast<std::int64_t>(pool_.size())))]; }
+  ir::Value recent() {
+    return pool_[pool_.size() - 1 - static_cast<std::size_t>(chance(70) ? 0 : below(static_cast<std::int64_t>(pool_.size())))];
+  }
   const ir::Shape& shape(ir::Value v) const { return graph_.type(v).shape; }
   std::int64_t elements(ir::Value v) const {
-    return std::accumulate(shape(v).begin(), shape(v).end(), std::int64_t{1}, [](std::int64_t a, ir::Extent e) { return a * e.number(); });
+    return std::accumulate(shape(v).begin(), shape(v).end(), std::int64_t{1},
+                           [](std::int64_t a, ir::Extent e) { return a * e.number(); });
   }
-  ir::Value add(ir::Op op, std::vector<ir::Value> in, ir::Attributes a = ir::None{}) { return {graph_.add(op, in, std::move(a)), 0}; }
+  ir::Value add(ir::Op op, std::vector<ir::Value> in, ir::Attributes a = ir::None{}) {
+    return {graph_.add(op, in, std::move(a)), 0};
+  }
 
   ir::Shape random_shape() {
     constexpr std::int64_t sizes[] = {1, 2, 3, 4, 6, 1};
@@ -141,7 +146,8 @@ class RandomGraph {
         }
         return add(ir::Op::slice, {x}, a);
       }
-      case 5: return add(ir::Op::flip, {x}, ir::Axes{static_cast<std::uint64_t>(below(std::int64_t{1} << rank))});
+      case 5:
+        return add(ir::Op::flip, {x}, ir::Axes{static_cast<std::uint64_t>(below(std::int64_t{1} << rank))});
       case 6: {
         ir::Padding a;
         const bool none = chance(30);
@@ -161,7 +167,8 @@ class RandomGraph {
                    ir::Concat{axis, shape(x)[axis].number() * copies});
       }
       case 8:
-      case 9: return elements(x) == 0 ? x : add(ir::Op::view, {x}, random_layout(elements(x), false));
+      case 9:
+        return elements(x) == 0 ? x : add(ir::Op::view, {x}, random_layout(elements(x), false));
       case 10:
       case 11: {
         if (elements(x) == 0) return x;
@@ -172,7 +179,8 @@ class RandomGraph {
         const ir::Value value = splat(l.sizes);
         return chance(50) ? add(ir::Op::store, {x, value}, l) : add(ir::Op::accumulate, {x, value}, l);
       }
-      default: return chance(50) ? add(ir::Op::neg, {x}) : add(ir::Op::add, {x, chance(50) ? x : splat(shape(x))});
+      default:
+        return chance(50) ? add(ir::Op::neg, {x}) : add(ir::Op::add, {x, chance(50) ? x : splat(shape(x))});
     }
   }
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "ir/error.h"
+#include "passes/passes.h"
 #include "tests/catch.h"
 #include "tests/passes/host_arrays.h"
 
@@ -20,7 +21,8 @@ constexpr std::int64_t count = 600;
 // Builds what a pattern matches: slots of `type` become parameters, casts go to the given dtypes in turn.
 class Instance {
  public:
-  Instance(DType type, std::vector<DType> casts, std::uint64_t literal) : type_(type), casts_(std::move(casts)), literal_(literal) {}
+  Instance(DType type, std::vector<DType> casts, std::uint64_t literal)
+      : type_(type), casts_(std::move(casts)), literal_(literal) {}
 
   Value build(const Pattern& pattern, DType wanted) {
     switch (pattern.kind) {
@@ -29,10 +31,13 @@ class Instance {
         if (!v) v = graph.parameter({wanted, {count}});
         return v;
       }
-      case Pattern::Kind::literal: return splat({type_, literal_});
-      case Pattern::Kind::number: return splat(ir::literal(wanted, pattern.number));
+      case Pattern::Kind::literal:
+        return splat({type_, literal_});
+      case Pattern::Kind::number:
+        return splat(ir::literal(wanted, pattern.number));
       case Pattern::Kind::folded:
-      case Pattern::Kind::op: break;
+      case Pattern::Kind::op:
+        break;
     }
     std::vector<Value> in;
     for (std::size_t i = 0; i < pattern.in->size(); ++i)
@@ -87,9 +92,8 @@ int check_elementwise_rule(const Rule& rule, std::mt19937& random) {
   for (DType type : all_dtypes)
     for (std::size_t combination = 0; combination < (casts == 0 ? 1 : casts == 1 ? 10 : 100); ++combination) {
       std::vector<std::uint64_t> literals = special_values(type);
-      if (rule.pattern.kind == Pattern::Kind::op && std::none_of(rule.pattern.in->begin(), rule.pattern.in->end(), [](const Pattern& p) {
-            return p.kind == Pattern::Kind::literal;
-          }))
+      if (rule.pattern.kind == Pattern::Kind::op && std::none_of(rule.pattern.in->begin(), rule.pattern.in->end(),
+                                                                 [](const Pattern& p) { return p.kind == Pattern::Kind::literal; }))
         literals.resize(1);
       for (std::uint64_t literal : literals) {
         if (rule.pattern.op == Op::where) literal &= 1;
@@ -113,7 +117,9 @@ const Rule& rule_named(std::string_view name) {
   throw std::runtime_error("no such rule");
 }
 
-Graph simplified(const std::string& text, bool fast_math = false) { return rewrite(parse_graph(text), simplify_rules(), fast_math); }
+Graph simplified(const std::string& text, bool fast_math = false) {
+  return rewrite(parse_graph(text), simplify_rules(), fast_math);
+}
 
 }  // namespace
 
@@ -196,6 +202,24 @@ TEST_CASE("what a rule builds is rewritten in turn, across a long chain and on o
   CHECK(after.results[0] == after.parameters()[0]);
 }
 
+TEST_CASE("a million nodes of every kind are one walk") {
+  Graph graph;
+  const Value x = graph.parameter({DType::f32, {4}}, Parameter::Kind::buffer, "x");
+  Value v = x;
+  for (int i = 0; i < 250'000; ++i) {
+    v = {graph.add(Op::flip, {&v, 1}, Axes{1}), 0};
+    v = {graph.add(Op::sin, {&v, 1}), 0};
+    const Value sum[] = {v, x};
+    v = {graph.add(Op::add, sum), 0};
+    v = {graph.add(Op::abs, {&v, 1}), 0};
+  }
+  graph.results = {v};
+  Module module;
+  module.graph = std::move(graph);
+  for (PassFunction pass : {canonicalize, simplify, structure_views, dead_code}) module = pass(std::move(module), {});
+  CHECK(module.graph.size() == 1'000'001);
+}
+
 TEST_CASE("a commutative op matches either way round") {
   CHECK(print(simplified(R"(braze.ir 1
 graph f(%x: f32[8], %y: f32[8]) {
@@ -236,8 +260,10 @@ TEST_CASE("the driver refuses a rule that breaks a law") {
   Graph graph;
   const Value p = graph.parameter({DType::f32, {4}});
   graph.results = {{graph.add(Op::neg, {&p, 1}), 0}};
-  CHECK_THROWS_WITH(rewrite(graph, RuleSet({{"grows", -x, exp(abs(x))}})), Catch::Matchers::ContainsSubstring("the rule grows makes exp"));
-  CHECK_THROWS_WITH(rewrite(graph, RuleSet({{"retypes", -x, isnan(x)}})), Catch::Matchers::ContainsSubstring("turns f32[4] into bool[4]"));
+  CHECK_THROWS_WITH(rewrite(graph, RuleSet({{"grows", -x, exp(abs(x))}})),
+                    Catch::Matchers::ContainsSubstring("the rule grows makes exp"));
+  CHECK_THROWS_WITH(rewrite(graph, RuleSet({{"retypes", -x, isnan(x)}})),
+                    Catch::Matchers::ContainsSubstring("turns f32[4] into bool[4]"));
   CHECK_THROWS_AS((Rule{"attributes", -x, patterns::sum(x)}), InternalError);
 }
 

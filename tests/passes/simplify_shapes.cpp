@@ -81,7 +81,8 @@ TEST_CASE("random moves, with new seeds each run", "[fuzz]") {
     left += count(module.graph, Op::view);
     const auto found = interpret(module.graph, arguments, {});
     for (std::size_t i = 0; i < expected.size(); ++i)
-      if (!same_bits(expected[i], found[i])) FAIL("seed " << seed << ", result " << i << " of\n" << before << "changed by\n" << print(module.graph));
+      if (!same_bits(expected[i], found[i]))
+        FAIL("seed " << seed << ", result " << i << " of\n" << before << "changed by\n" << print(module.graph));
     const std::string once = print(module.graph);
     for (PassFunction pass : {canonicalize, simplify, structure_views, dead_code}) module = pass(std::move(module), {});
     if (print(module.graph) != once) FAIL("seed " << seed << ": a second run changes\n" << once << "to\n" << print(module.graph));
@@ -91,7 +92,8 @@ TEST_CASE("random moves, with new seeds each run", "[fuzz]") {
 
 TEST_CASE("views of dense tensors become moves") {
   const auto body = [](const std::string& parameters, const std::string& layout, const std::string& type) {
-    return print(structured("braze.ir 1\ngraph v(" + parameters + ") {\n  %0 = view %x " + layout + " : " + type + "\n  return %0\n}\n"));
+    return print(
+        structured("braze.ir 1\ngraph v(" + parameters + ") {\n  %0 = view %x " + layout + " : " + type + "\n  return %0\n}\n"));
   };
   CHECK(body("%x: f32[n, m]", "{offset = 0, sizes = [m, n], strides = [1, m]}", "f32[m, n]") == R"(braze.ir 1
 graph v(%x: f32[n, m]) {
@@ -133,7 +135,7 @@ graph v(%x: f32[n], o: index, m: index) {
 TEST_CASE("what is not provably structured stays a view") {
   for (const char* text : {
            "graph v(%x: f32[10]) { %0 = view %x {offset = 0, sizes = [8, 3], strides = [1, 1]} : f32[8, 3] return %0 }",  // windows
-           "graph v(%x: f32[4, 6]) { %0 = view %x {offset = 0, sizes = [3], strides = [7]} : f32[3] return %0 }",         // the diagonal
+           "graph v(%x: f32[4, 6]) { %0 = view %x {offset = 0, sizes = [3], strides = [7]} : f32[3] return %0 }",  // the diagonal
            "graph v(%x: f32[n, 8], m: index) { %0 = view %x {offset = 0, sizes = [n, m], strides = [8, 1]} : f32[n, m] return %0 }",
            "graph v(%x: f32[n], s: index, m: index) { %0 = view %x {offset = 0, sizes = [m], strides = [s]} : f32[m] return %0 }",
        }) {
