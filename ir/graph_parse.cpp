@@ -181,6 +181,7 @@ class Parser {
         results.push_back(lexer_.at("#") ? result_number() : no_result);
       } while (lexer_.accept(","));
     }
+    if (outputs.empty()) lexer_.expected("'->' and the values that the kernel leaves in memory");
     lexer_.expect("{");
     block_number_ = blocks_->size();
     if (blocks_->size() == 1)

@@ -213,6 +213,7 @@ graph f(%x: f32[n], %a: f32[] scalar) {
   CHECK_THAT(with("    %0 = neg %x : f32[n]\n    %3", "    %3"),
              ContainsSubstring("9:27: %0 is computed in another kernel, which does not put it out"));
   CHECK_THAT(with("return %1, %2", "return %1, %0"), ContainsSubstring("%0 is computed in another kernel"));
+  CHECK_THAT(with("-> %2 {", "{"), ContainsSubstring("expected '->' and the values that the kernel leaves in memory, found '{'"));
   CHECK_THAT(with("-> %3#0, %3#1 {", "-> %2 {"), ContainsSubstring("this kernel does not compute %2"));
   CHECK_THAT(with("  %1 = cast", "  %9 = neg %x : f32[n]\n  %1 = cast"), ContainsSubstring("3:3: neg must stand in a kernel"));
 }

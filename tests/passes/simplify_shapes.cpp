@@ -1,3 +1,4 @@
+#include <numeric>
 #include <set>
 
 #include "ir/error.h"
@@ -145,6 +146,75 @@ TEST_CASE("what is not provably structured stays a view") {
     // A stride of any value over the outermost axis is a slice of that step.
     CHECK((kept || graph.node(graph.results[0]).op == Op::slice));
   }
+}
+
+TEST_CASE("views of symbolic tensors keep their elements, structured or not") {
+  std::mt19937 random(3);
+  const auto below = [&](std::size_t n) { return static_cast<std::int64_t>(random() % n); };
+  int structured_ones = 0;
+  for (int round = 0; round < 2000; ++round) {
+    // An operand of two or three axes, each a symbol or a number; or flat, with one symbol or number for all.
+    Graph graph;
+    std::vector<std::int64_t> numbers, values;
+    const std::size_t rank = 1 + static_cast<std::size_t>(below(3));
+    Shape shape;
+    for (std::size_t i = 0; i < rank; ++i) {
+      numbers.push_back(1 + below(5));
+      const bool symbol = below(2) == 0;
+      shape.push_back(symbol ? graph.new_symbol() : Extent(numbers.back()));
+      if (symbol) values.push_back(numbers.back());
+    }
+    const Value x = graph.parameter({DType::i32, shape});
+    // A layout of some of its axes in any order, with strides that one extent can say.
+    std::vector<std::size_t> axes(rank);
+    std::iota(axes.begin(), axes.end(), std::size_t{0});
+    std::shuffle(axes.begin(), axes.end(), random);
+    axes.resize(1 + static_cast<std::size_t>(below(rank)));
+    Layout layout;
+    std::int64_t offset = 0;
+    bool sayable = true;
+    for (const std::size_t axis : axes) {
+      Extent stride(1);
+      std::int64_t number = 1;
+      for (std::size_t i = axis + 1; i < rank; ++i) {
+        number *= numbers[i];
+        if (shape[i] == Extent(1)) continue;
+        if (stride == Extent(1))
+          stride = shape[i];
+        else if (stride.is_number() && shape[i].is_number())
+          stride = stride.number() * shape[i].number();
+        else
+          sayable = false;
+      }
+      const bool whole = below(2) == 0;
+      layout.sizes.push_back(whole ? shape[axis] : Extent(1 + below(static_cast<std::size_t>(numbers[axis]))));
+      layout.strides.push_back(stride);
+      if (!whole) offset += number * below(static_cast<std::size_t>(numbers[axis] - layout.sizes.back().number() + 1));
+    }
+    if (!sayable) continue;
+    if (below(3) == 0) {
+      const auto at = static_cast<std::size_t>(below(layout.sizes.size() + 1));
+      layout.sizes.insert(at, 3);
+      layout.strides.insert(at, 0);
+    }
+    layout.offset = offset;
+    if (below(4) == 0) {
+      layout.offset = graph.new_symbol();
+      values.push_back(offset);
+    }
+    graph.results = {{graph.add(Op::view, {&x, 1}, layout), 0}};
+    HostArray argument = make_host_array(DType::i32, numbers);
+    for (std::int64_t i = 0; i < argument.elements(); ++i) put(argument, i, static_cast<std::uint64_t>(i));
+    const std::string before = print(graph);
+    const auto expected = interpret(graph, {&argument, 1}, values);
+    Module module;
+    module.graph = std::move(graph);
+    module = dead_code(structure_views(std::move(module), {}), {});
+    structured_ones += count(module.graph, Op::view) == 0;
+    const auto found = interpret(module.graph, {&argument, 1}, values);
+    if (!same_bits(expected[0], found[0])) FAIL(before << "changed by\n" << print(module.graph));
+  }
+  CHECK(structured_ones > 500);
 }
 
 TEST_CASE("stores and views meet") {
