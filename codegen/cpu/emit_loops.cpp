@@ -283,7 +283,8 @@ void Emitter::emit_vector_loop(const ir::For& loop) {
     return;
   }
   const std::vector<Parts> init = initial(loop);
-  if (fills_lanes(loop) || features_.avx512) {
+  // A mask costs little beside loads and stores, but a select for each carried value: reductions run whole steps without.
+  if (fills_lanes(loop) || (features_.avx512 && loop.carries.empty())) {
     define_results(loop, counted_loop(loop, low, high, init, !fills_lanes(loop)));
     lanes_.reset();
     return;
