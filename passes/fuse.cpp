@@ -36,6 +36,7 @@ namespace {
 
 constexpr NodeId none = ~NodeId{0};
 constexpr int cheap = 8;         // what computing an element again may cost
+constexpr int trivial = 2;       // the same, many times over
 constexpr int search_cap = 512;  // groups that a search for a cycle visits
 
 // What a node is to fusion. free: constants, scalars, and what is computed from them alone: part of each reader.
@@ -657,11 +658,14 @@ void Fuser::recompute() {
     const Again cost = again(id);
     std::string why;
     const std::size_t repeats = (std::max<std::size_t>(cost.reads.size(), 1) - 1) * (users.size() - 1);
-    if (!cost.movable) {
+    const Domain& home = clusters_[own].domain;
+    if (row_[id] && (home.reduces || home.contracts)) {
+      why = "what follows a reduction is stored once a row";
+    } else if (!cost.movable) {
       why = fmt::format("{} is not computed twice", ir::name(graph_[id].op));
-    } else if (into_dot && cost.cost > 2) {
+    } else if (into_dot && cost.cost > trivial) {
       why = "a dot reads each factor many times";
-    } else if (spread && cost.cost > cheap) {
+    } else if (spread && cost.cost > trivial) {
       why = fmt::format("costs {} and is read many times", cost.cost);
     } else if (users.size() > 1 && cost.cost > cheap) {
       why = fmt::format("costs {} and {} kernels use it", cost.cost, users.size());
@@ -720,6 +724,7 @@ void Fuser::siblings() {
         own = find(own);
         if (other == own || clusters_[other].domain.extents != clusters_[own].domain.extents) continue;
         if (clusters_[other].domain.contracts || clusters_[own].domain.contracts) continue;
+        if (depends(own, other) || depends(other, own)) continue;  // why they are apart is noted already
         std::string why;
         if (!try_merge(other, own, why)) note(clusters_[other].nodes.back(), clusters_[own].nodes.back(), why);
       }

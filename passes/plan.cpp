@@ -131,9 +131,11 @@ bool Planner::may_overwrite(std::uint32_t slot, std::size_t kernel, bool faults)
   return !callers || (!faults && last_fault_ <= kernel);
 }
 
+// A kernel that reduces passes over a row several times, each in a loop of its own.
 bool Planner::reads_only_at(const Nest& nest, std::uint32_t buffer, AffineId address) const {
+  const bool passes = !nest.reductions.empty() || !nest.contractions.empty();
   return std::all_of(nest.exprs.begin(), nest.exprs.end(), [&](const Expr& expr) {
-    return expr.kind != Expr::Kind::load || expr.number != buffer || nest.affines[expr.affine] == nest.affines[address];
+    return expr.kind != Expr::Kind::load || expr.number != buffer || (!passes && nest.affines[expr.affine] == nest.affines[address]);
   });
 }
 
@@ -144,7 +146,7 @@ std::optional<std::uint32_t> Planner::overwritten(const Lowered& lowered, std::s
   // Kernels that share a nest read and write it in different steps.
   const bool alone = (kernel == 0 || module_.kernels[kernel - 1].group != lowered.group) &&
                      (kernel + 1 == module_.kernels.size() || module_.kernels[kernel + 1].group != lowered.group);
-  if (!alone || !nest.contractions.empty()) return std::nullopt;
+  if (!alone) return std::nullopt;
   const Value value = nest.buffers[output.buffer];
   const IndexId elements = extents_.product(graph_.type(value).shape);
   for (std::uint32_t b = 0; b < nest.buffers.size(); ++b) {

@@ -22,14 +22,14 @@ bool has_note(const passes::Module& module, const std::string& words) {
                      [&](const passes::Note& note) { return note.reason.find(words) != std::string::npos; });
 }
 
-// x -> neg -> abs -> neg -> ..., n nodes.
+// x -> neg -> sigmoid -> neg -> ..., n nodes.
 Graph chain(int n) {
   Graph graph;
   const Extent extent = graph.new_symbol("n");
   Value v = graph.parameter({DType::f32, {extent}}, Parameter::Kind::buffer, "x");
   for (int i = 0; i < n; ++i) {
     const Value in[] = {v};
-    v = {graph.add(i % 2 ? Op::abs : Op::neg, in), 0};
+    v = {graph.add(i % 2 ? Op::sigmoid : Op::neg, in), 0};
   }
   graph.results = {v};
   return graph;
