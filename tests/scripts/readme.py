@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""Runs what README.md and docs/*.md show, and compares what is printed.
+
+    ```cpp file=NAME       the block is written to NAME in the folder where the file's commands run
+    ```console tested      lines `$ COMMAND` are run by bash, one after the other; what follows each is what it prints
+    ```                    (a line `...` stands for any lines, `...` within a line for any text)
+
+Each text has a folder of its own with examples/ in it; `braze` is on the PATH and ~/braze is an installation. BRAZE_BLESS=1 writes
+what is printed now into the texts, except where `...` stands.
+"""
+import difflib
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+root = pathlib.Path(__file__).resolve().parents[2]
+build = pathlib.Path(os.environ.get("BRAZE_BUILD", root / "build")).resolve()
+bless = os.environ.get("BRAZE_BLESS") == "1"
+fence = re.compile(r"^```(\S*)[ ]*([^\n]*)\n(.*?)^```$", re.M | re.S)
+
+
+def environment(home):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("BRAZE_")}
+    return kept | {"HOME": str(home), "PATH": f"{build}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8", "CMAKE_GENERATOR": "Ninja"}
+
+
+def run(command, folder, home):
+    done = subprocess.run(["bash", "-c", command], cwd=folder, env=environment(home), stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
+    return done.stdout.decode()
+
+
+def commands(block):
+    """[(command, expected output)]"""
+    parts = re.split(r"^\$ (.*)\n", block, flags=re.M)
+    if parts[0]:
+        raise ValueError("a tested block begins with '$ '")
+    return list(zip(parts[1::2], parts[2::2]))
+
+
+def pattern_of(expected):
+    lines = [r"(?:.*\n)*?" if line == "..." else ".*".join(map(re.escape, line.split("..."))) + r"\n" for line in expected.splitlines()]
+    return re.compile("".join(lines))
+
+
+def check(text_file, home):
+    """The number of commands run, and what was wrong."""
+    text = text_file.read_text()
+    problems, count, edits = [], 0, []
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        (folder / "examples").symlink_to(root / "examples")
+        for match in fence.finditer(text):
+            words, block = match[2].split(), match[3]
+            for word in words:
+                if word.startswith("file="):
+                    (folder / word[5:]).write_text(block)
+            if "tested" not in words:
+                continue
+            printed = []
+            for command, expected in commands(block):
+                count += 1
+                got = run(command, folder, home)
+                if got and not got.endswith("\n"):
+                    got += "\n"
+                right = pattern_of(expected).fullmatch(got) is not None
+                printed.append(f"$ {command}\n{expected if right or '...' in expected else got}")
+                if not right and not (bless and "..." not in expected):
+                    diff = difflib.unified_diff(expected.splitlines(), got.splitlines(), "shown", "printed", lineterm="", n=2)
+                    line = text.count("\n", 0, match.start()) + 1
+                    problems.append(f"{text_file.relative_to(root)}:{line}: $ {command}\n" + "\n".join(diff))
+            edits.append((match.start(3), match.end(3), "".join(printed)))
+    if bless:
+        for start, end, new in reversed(edits):
+            text = text[:start] + new + text[end:]
+        text_file.write_text(text)
+    return count, problems
+
+
+def example_problems():
+    """The README's program is an example too, so that ./dev build compiles it."""
+    shown = re.search(r"^```cpp file=main.cpp\n(.*?)^```$", (root / "README.md").read_text(), re.M | re.S)
+    if shown is None or shown[1] != (root / "examples/first.cpp").read_text():
+        return ["the program of README.md and examples/first.cpp differ"]
+    return []
+
+
+def main():
+    texts = [root / "README.md", *sorted((root / "docs").glob("*.md"))]
+    problems, count = example_problems(), 0
+    with tempfile.TemporaryDirectory() as home:
+        subprocess.run(["cmake", "--install", build, "--prefix", f"{home}/braze"], stdout=subprocess.DEVNULL, check=True)
+        for text in texts:
+            n, wrong = check(text, home)
+            count += n
+            problems += wrong
+            if text.name == "README.md" and n < 5:
+                problems.append("README.md shows fewer than five tested commands")
+    print("\n\n".join(problems) or f"{count} commands print what the texts show")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
