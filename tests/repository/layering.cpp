@@ -47,9 +47,11 @@ bool is_source(std::string_view file) { return file.ends_with(".cpp"); }
 const std::vector<Fenced> fences = {
     {"LLVM", [](std::string_view header) { return starts_with_any(header, {"llvm/", "llvm-c/"}); },
      [](std::string_view file) {
-       if (file.starts_with("codegen/cpu/") && file.substr(12).find("llvm") != file.npos) return true;
-       return is_source(file) && starts_with_any(file, {"codegen/cpu/", "runtime/cpu/"});
+       // The emitter is several files around one class: its headers stay inside codegen/cpu, as the test below checks.
+       return file.starts_with("codegen/cpu/") || (is_source(file) && file.starts_with("runtime/cpu/"));
      }},
+    {"the CPU emitter", [](std::string_view header) { return header.starts_with("codegen/cpu/"); },
+     [](std::string_view file) { return file.starts_with("codegen/cpu/"); }},
     {"oneTBB", [](std::string_view header) { return starts_with_any(header, {"tbb/", "oneapi/"}); },
      [](std::string_view file) { return is_source(file) && file.starts_with("runtime/"); }},
     {"CUDA", [](std::string_view header) { return starts_with_any(header, {"cuda", "nvrtc", "cublas", "cudnn"}); },
@@ -128,7 +130,8 @@ TEST_CASE("the layering rules refuse what the design refuses") {
 
   CHECK_FALSE(refusal("codegen/cpu/emit.cpp", "llvm/IR/IRBuilder.h"));
   CHECK_FALSE(refusal("codegen/cpu/llvm_compat.h", "llvm/IR/IRBuilder.h"));
-  CHECK(refusal("codegen/cpu/emit.h", "llvm/IR/IRBuilder.h"));
+  CHECK_FALSE(refusal("codegen/cpu/emitter.h", "llvm/IR/IRBuilder.h"));
+  CHECK(refusal("frontend/engine/compile.cpp", "codegen/cpu/emitter.h"));
   CHECK(refusal("codegen/backend.h", "llvm/IR/Module.h"));
   CHECK(refusal("frontend/tensor.cpp", "llvm/IR/Module.h"));
   CHECK_FALSE(refusal("runtime/threads.cpp", "tbb/parallel_for.h"));
