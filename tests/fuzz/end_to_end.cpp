@@ -51,14 +51,15 @@ bool within(const ir::HostArray& got, const ir::HostArray& wanted, double tolera
   return true;
 }
 
+}  // namespace
+
 std::string first_difference(const ir::HostArray& a, const ir::HostArray& b) {
   if (a.dtype != b.dtype || a.sizes != b.sizes) return "types differ";
   for (std::int64_t i = 0; i < a.elements(); ++i)
-    if (get(a, i) != get(b, i)) return fmt::format("element {}: {} against {} (bits {:#x}, {:#x})", i, as_double(a, i), as_double(b, i), get(a, i), get(b, i));
+    if (get(a, i) != get(b, i) && !(std::isnan(as_double(a, i)) && std::isnan(as_double(b, i))))
+      return fmt::format("element {}: {} against {} (bits {:#x}, {:#x})", i, as_double(a, i), as_double(b, i), get(a, i), get(b, i));
   return "no difference";
 }
-
-}  // namespace
 
 CompiledGraph::CompiledGraph(const ir::Graph& graph, const ir::CpuTarget& target, bool fuse) : graph_(graph) {
   passes::Module module;

@@ -40,6 +40,9 @@ std::vector<ir::CpuTarget> tested_targets();
 std::string disagreement(const ir::Graph& graph, const CompiledGraph& compiled, std::span<const ir::HostArray> arguments,
                          std::span<const std::int64_t> symbols, double tolerance = 0);
 
+// Where two arrays differ first, in words.
+std::string first_difference(const ir::HostArray& a, const ir::HostArray& b);
+
 // A .bz file with the graph and its arguments' seed, for a person to look at; returns the path.
 std::string save_case(const ir::Graph& graph, const std::string& name, const std::string& why);
 
