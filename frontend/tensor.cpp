@@ -163,6 +163,23 @@ const Tensor& Tensor::eval() const {
 
 bool Tensor::is_evaluated() const { return checked(*this).storage->value()->evaluated(); }
 
+std::string Tensor::describe() const noexcept try {
+  if (!defined()) return "undefined";
+  const engine::Value& value = impl_->storage->value();
+  const engine::State state = value->state.load(std::memory_order_acquire);
+  std::string text = fmt::format("{}{} strides {}", info(dtype()).torch_name, sizes_text(sizes()), sizes_text(strides()));
+  if (storage_offset() != 0) text += fmt::format(" offset {}", storage_offset());
+  text += fmt::format(", {} {}", state == engine::State::evaluated   ? "evaluated"
+                                 : state == engine::State::failed    ? "failed"
+                                 : state == engine::State::in_flight ? "being evaluated"
+                                                                     : "pending",
+                      ir::name(value->op));
+  if (const std::string where = ir::text(value->location()); !where.empty()) text += " at " + where;
+  return text;
+} catch (...) {
+  return "(no memory to describe the tensor)";
+}
+
 std::string Tensor::dump(std::string_view stage) const {
   const engine::Value value = read(checked(*this), {});
   return engine::stage_text(engine::pending_module({&value, 1}), stage);
@@ -190,3 +207,9 @@ void set_log_sink(void (*sink)(const char* line)) {
 }
 
 }  // namespace braze
+
+extern "C" const char* braze_describe(const braze::Tensor* tensor) noexcept {
+  thread_local std::string text;
+  text = tensor->describe();
+  return text.c_str();
+}

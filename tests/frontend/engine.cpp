@@ -125,3 +125,12 @@ TEST_CASE("dump shows each stage and evaluates nothing") {
   CHECK_THROWS_AS(y.dump("nonsense"), ValueError);
   CHECK(y.dump().find("engine.cpp:") != std::string::npos);  // source lines
 }
+
+TEST_CASE("describe tells a debugger what a tensor is and evaluates nothing") {
+  const Tensor x = ones({2, 3}), y = (x + 1).t();
+  CHECK(y.describe().starts_with("float32[3, 2] strides [1, 3], pending add at "));
+  CHECK_FALSE(y.is_evaluated());
+  CHECK(Tensor().describe() == "undefined");
+  y.eval();
+  CHECK(y.describe().find("evaluated add") != std::string::npos);
+}

@@ -102,6 +102,8 @@ class Tensor {
   const Tensor& eval() const;
   bool is_evaluated() const;
   std::string str() const;  // the text that operator<< prints, as PyTorch's print
+  // For debuggers: dtype, sizes, strides and what the value waits for. Never evaluates, never throws.
+  std::string describe() const noexcept;
   // A stage of this value's compilation: "graph", "fused", "loops", "steps", "llvm", "assembly", "cuda". Evaluates nothing.
   std::string dump(std::string_view stage = "graph") const;
 
@@ -247,3 +249,6 @@ T Tensor::item(std::source_location where) const {
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
 
 }  // namespace braze
+
+// describe() for debuggers, which call C functions easily (frontend/gdb.py). The text lives until this thread's next call.
+extern "C" const char* braze_describe(const braze::Tensor* tensor) noexcept;

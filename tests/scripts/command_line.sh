@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# The command line: results, files, exit codes and what errors say.
+set -euo pipefail
+braze=$PWD/${BRAZE_BUILD:-build}/braze
+[[ -x $braze ]] || braze=${BRAZE_BUILD:-build}/braze
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+die() { echo "command_line: $*" >&2; exit 1; }
+expect() {  # expect CODE WORDS COMMAND...
+  local code=0 wanted=$1 words=$2 out
+  shift 2
+  out=$("$@" 2>&1) || code=$?
+  [[ $code == "$wanted" ]] || die "$* ended with $code, not $wanted: $out"
+  [[ $out == *"$words"* ]] || die "$* did not say '$words' but: $out"
+}
+
+cat >"$folder/scale.bz" <<'TEXT'
+braze.ir 1
+graph scale(%x: f32[n, m], %a: f32[] scalar) {
+  %0 = expand %a {shape = [n, m]} : f32[n, m]
+  %1 = mul %0, %x : f32[n, m]
+  %2 = sum %1 {dims = [1]} : f32[n]
+  return %2
+}
+TEXT
+expect 0 '' "$braze" eval 'arange(6).reshape([2, 3]) / 2' --out "$folder/x.npy"
+expect 0 'tensor([ 3., 12.])' "$braze" run "$folder/scale.bz" --in "x=$folder/x.npy" --in a=2
+expect 0 '' "$braze" run "$folder/scale.bz" --in "x=$folder/x.npy" --in a=2 --out "$folder/y.npy"
+expect 0 'tensor([ 4., 13.])' "$braze" eval 'y + 1' --in "y=$folder/y.npy"
+for stage in graph fused loops steps llvm assembly cuda; do
+  expect 0 '' "$braze" dump "$folder/scale.bz" --stage "$stage"
+done
+expect 0 'mul %x' "$braze" opt --passes=canonicalize,simplify "$folder/scale.bz"
+"$braze" dump "$folder/scale.bz" >"$folder/again.bz"
+diff <("$braze" dump "$folder/again.bz") "$folder/again.bz" || die "a dumped graph does not read back as itself"
+
+sed 's/mul %0, %x/mull %0, %x/' "$folder/scale.bz" >"$folder/wrong.bz"
+expect 1 'wrong.bz:4:8' "$braze" run "$folder/wrong.bz" --in "x=$folder/x.npy" --in a=2
+expect 1 '^' "$braze" dump "$folder/wrong.bz"
+expect 1 "no parameter 'z'" "$braze" run "$folder/scale.bz" --in "x=$folder/x.npy" --in a=2 --in z=1
+expect 1 'has no argument' "$braze" run "$folder/scale.bz" --in "x=$folder/x.npy"
+expect 1 'missing.npy' "$braze" eval x --in "x=$folder/missing.npy"
+expect 1 "unknown stage 'nonsense'" "$braze" dump "$folder/scale.bz" --stage nonsense
+expect 1 'there are' "$braze" opt --passes=nonsense "$folder/scale.bz"
+expect 1 '<expression>:1:5' "$braze" eval '1 + '
