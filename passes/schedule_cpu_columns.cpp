@@ -4,6 +4,7 @@
 // cores whether there are many rows or many columns; the second joins the blocks of each column. With few rows, or when a nest has
 // several stages, one kernel, parallel over columns. Both give the same bits.
 #include <algorithm>
+#include <functional>
 
 #include "ir/error.h"
 #include "passes/schedule_cpu.h"
@@ -56,17 +57,18 @@ void bind_rows(const Context& context, NestEmitter& emit, const Shape& shape, ir
   for (std::size_t i = 0; i < shape.reduced.size(); ++i) emit.bind(shape.reduced[i], {digits[i]});
 }
 
-// Opens the parallel loop over the outer axes, `more`, and pieces of a row, then the vector loop over a piece's columns. Returns the
-// digits of `more`, the place among the outer axes, and the column.
+// The parallel loop over the outer axes, `more`, and pieces of a row: the digits of `more`, the place among the outer axes, and the
+// piece's columns.
 struct Columns {
   std::vector<ValueId> more;
   ValueId outer = ir::no_value;
+  ir::BlockRange range;
   ir::ReducedIndex column{ir::no_value, ir::no_value};
   IndexId extent;
   int loops = 1;
 };
-Columns open_columns(const Context& context, NestEmitter& emit, const Shape& shape, const std::vector<IndexId>& more,
-                     std::int64_t piece_columns) {
+Columns open_outer(const Context& context, NestEmitter& emit, const Shape& shape, const std::vector<IndexId>& more,
+                   std::int64_t piece_columns) {
   ir::IndexTable& index = context.index();
   std::vector<IndexId> extents = shape.extents;
   extents.insert(extents.end(), more.begin(), more.end());
@@ -78,14 +80,21 @@ Columns open_columns(const Context& context, NestEmitter& emit, const Shape& sha
   result.outer = emit.number(0);
   for (std::size_t i = 0; i < shape.outer.size(); ++i) {
     emit.bind(shape.outer[i], {digits[i]});
-    result.outer = emit.add(emit.mul(result.outer, emit.size_value(shape.extents[i])), digits[i]);
+    result.outer = i ? emit.add(emit.mul(result.outer, emit.size_value(shape.extents[i])), digits[i]) : digits[i];
   }
   for (std::size_t i = 0; i < more.size(); ++i) result.more.push_back(digits[shape.outer.size() + i]);
   if (!shape.has_columns) return result;
-  const ir::BlockRange range = ir::emit_block_range(emit.builder(), emit.size(shape.columns), digits.back(), piece_columns);
-  const ValueId lane = emit.open(LoopKind::serial, range.count, lanes(context));
-  emit.bind(shape.column, {range.begin, lane});
-  result.column = {range.begin, lane};
+  result.range = ir::emit_block_range(emit.builder(), emit.size(shape.columns), digits.back(), piece_columns);
+  result.column.begin = result.range.begin;
+  return result;
+}
+
+// The same, and the vector loop over the piece's columns.
+Columns open_columns(const Context& context, NestEmitter& emit, const Shape& shape) {
+  Columns result = open_outer(context, emit, shape, {}, 8 * lanes(context));
+  if (!shape.has_columns) return result;
+  result.column.step = emit.open(LoopKind::serial, result.range.count, lanes(context));
+  emit.bind(shape.column, {result.range.begin, result.column.step});
   result.loops = 2;
   return result;
 }
@@ -101,58 +110,122 @@ ir::Access partial(const Columns& columns, NestEmitter& emit, std::uint32_t buff
   return access;
 }
 
-void schedule_two_phases(const Context& context) {
-  const Nest& nest = context.nest;
-  ir::IndexTable& index = context.index();
-  const Shape shape = shape_of(context);
-  const IndexId blocks = index.max(index.ceil_div(shape.rows, index.number(ir::outer_block)), index.number(1));
-  const IndexId partial_count = index.mul(index.mul(context.product(shape.extents), blocks), shape.columns);
-  std::vector<ir::Value> partials;
+// Where both kernels keep the blocks' results.
+struct Partials {
+  std::vector<ir::Value> values;
+  IndexId blocks, count;
+};
 
-  Lowered first = context.start("_blocks");
-  NestEmitter emit(nest, context.module.graph, index, first);
+Partials partials_of(const Context& context, const Shape& shape) {
+  ir::IndexTable& index = context.index();
+  Partials result;
+  result.blocks = index.max(index.ceil_div(shape.rows, index.number(ir::outer_block)), index.number(1));
+  result.count = index.mul(index.mul(context.product(shape.extents), result.blocks), shape.columns);
+  return result;
+}
+
+std::vector<std::uint32_t> take_partials(const Context& context, NestEmitter& emit, const Stage& stage, Partials& partials) {
+  const bool writes = partials.values.empty();
+  std::vector<std::uint32_t> buffers;
+  for (std::size_t i = 0; i < stage.types().size(); ++i) {
+    if (writes) partials.values.push_back(context.temporary(stage.types()[i], partials.count));
+    buffers.push_back(emit.temporary(partials.values[i], stage.types()[i], writes));
+  }
+  return buffers;
+}
+
+// The block's results of one column, or of the lanes of columns that a vector loop is at: from `sums` on, `count` rows from `begin`.
+std::vector<ValueId> add_rows(const Context& context, NestEmitter& emit, const Shape& shape, Stage& stage, ValueId begin, Size count,
+                              const std::vector<ValueId>& sums) {
+  return ir::emit_outer_block(emit.builder(), begin, count, stage.combine(), sums, [&](ir::ReducedIndex at) {
+    emit.enter();
+    bind_rows(context, emit, shape, at);
+    std::vector<ValueId> tuple = stage.element();
+    store_outputs(emit, false);
+    emit.leave();
+    return tuple;
+  });
+}
+
+// One block of a piece of a row. Its sums stand in scratch, and a few rows at a time are added to all of them: memory is read in a
+// few long streams.
+void add_block(const Context& context, NestEmitter& emit, const Shape& shape, Stage& stage, const ir::BlockRange& rows,
+               const ir::BlockRange& columns, const std::function<ir::Access(std::size_t member, ValueId lane)>& result) {
+  constexpr std::int64_t rows_at_once = 8;
+  ir::KernelBuilder& builder = emit.builder();
+  std::vector<std::uint32_t> sums;
+  for (const DType type : stage.types()) sums.push_back(builder.scratch(type, ir::Space::heap, Size::of(piece)));
+  const auto each_column = [&](const std::function<void(ValueId lane)>& body) {
+    const ValueId lane = emit.open(LoopKind::serial, columns.count, lanes(context));
+    emit.bind(shape.column, {columns.begin, lane});
+    body(lane);
+    emit.close();
+  };
+  const auto sum_at = [&](std::size_t member, ValueId lane) { return ir::Access{sums[member], {{lane, Size::of(1)}}, {}}; };
+  each_column([&](ValueId lane) {
+    for (std::size_t i = 0; i < sums.size(); ++i) builder.store(sum_at(i, lane), stage.identities()[i]);
+  });
+  const ValueId few = emit.number(rows_at_once);
+  const ValueId rounds = emit.quo(emit.add(rows.count.value, emit.number(rows_at_once - 1)), few);
+  const ValueId round = emit.open(LoopKind::serial, Size::of_value(rounds));
+  const ir::BlockRange some = ir::emit_block_range(builder, rows.count, round, rows_at_once);
+  const ValueId begin = emit.add(rows.begin, some.begin);
+  each_column([&](ValueId lane) {
+    std::vector<ValueId> now;
+    for (std::size_t i = 0; i < sums.size(); ++i) now.push_back(builder.load(sum_at(i, lane)));
+    const std::vector<ValueId> next = add_rows(context, emit, shape, stage, begin, some.count, now);
+    for (std::size_t i = 0; i < sums.size(); ++i) builder.store(sum_at(i, lane), next[i]);
+  });
+  emit.close();
+  each_column([&](ValueId lane) {
+    for (std::size_t i = 0; i < sums.size(); ++i) builder.store(result(i, lane), builder.load(sum_at(i, lane)));
+  });
+}
+
+void schedule_blocks(const Context& context, const Shape& shape, Partials& partials) {
+  const Nest& nest = context.nest;
+  Lowered lowered = context.start("_blocks");
+  NestEmitter emit(nest, context.module.graph, context.index(), lowered);
   take_outputs(emit, false);
   Stage stage(emit, 1);
-  std::vector<std::uint32_t> buffers;
-  for (const DType type : stage.types()) {
-    partials.push_back(context.temporary(type, partial_count));
-    buffers.push_back(emit.temporary(partials.back(), type, true));
+  const std::vector<std::uint32_t> buffers = take_partials(context, emit, stage, partials);
+  Columns columns = open_outer(context, emit, shape, {partials.blocks}, piece);
+  const ir::BlockRange rows = ir::emit_block_range(emit.builder(), emit.size(shape.rows), columns.more[0], ir::outer_block);
+  AxisSet inside = set_of(context.axes(true));
+  if (shape.has_columns) inside |= set_of({shape.column});
+  emit.compute_invariant(stage.operands(), inside);
+  emit.compute_invariant(output_exprs(nest, false), inside);
+  const auto result = [&](std::size_t member, ValueId lane) {
+    columns.column.step = lane;
+    return partial(columns, emit, buffers[member], shape, columns.more[0], partials.blocks);
+  };
+  if (shape.has_columns) {
+    add_block(context, emit, shape, stage, rows, columns.range, result);
+  } else {
+    const std::vector<ValueId> sums = add_rows(context, emit, shape, stage, rows.begin, rows.count, stage.identities());
+    for (std::size_t i = 0; i < sums.size(); ++i) emit.builder().store(result(i, ir::no_value), sums[i]);
   }
-  const Columns columns = open_columns(context, emit, shape, {blocks}, piece);
-  const ValueId block = columns.more[0];
-  emit.compute_invariant(stage.operands(), set_of(context.axes(true)));
-  emit.compute_invariant(output_exprs(nest, false), set_of(context.axes(true)));
-  const ir::BlockRange range = ir::emit_block_range(emit.builder(), emit.size(shape.rows), block, ir::outer_block);
-  const std::vector<ValueId> joined =
-      ir::emit_outer_block(emit.builder(), range.begin, range.count, stage.combine(), stage.identities(), [&](ir::ReducedIndex at) {
-        emit.enter();
-        bind_rows(context, emit, shape, at);
-        std::vector<ValueId> tuple = stage.element();
-        store_outputs(emit, false);
-        emit.leave();
-        return tuple;
-      });
-  for (std::size_t i = 0; i < joined.size(); ++i)
-    emit.builder().store(partial(columns, emit, buffers[i], shape, block, blocks), joined[i]);
-  for (int loops = columns.loops; loops > 0; --loops) emit.close();
-  context.finish(std::move(first), columns.extent, context.elements());
+  emit.close();
+  context.finish(std::move(lowered), columns.extent, context.elements());
+}
 
-  Lowered second = context.start();
-  NestEmitter join(nest, context.module.graph, index, second);
-  take_outputs(join, true);
-  Stage last(join, 1);
-  std::vector<std::uint32_t> read;
-  for (std::size_t i = 0; i < partials.size(); ++i) read.push_back(join.temporary(partials[i], last.types()[i], false));
-  const Size block_count = join.size(blocks);
-  const Columns strips = open_columns(context, join, shape, {}, 8 * lanes(context));
-  last.define(ir::emit_join(join.builder(), block_count, last.combine(), [&](ValueId at) {
+void schedule_join(const Context& context, const Shape& shape, Partials& partials) {
+  const Nest& nest = context.nest;
+  Lowered lowered = context.start();
+  NestEmitter emit(nest, context.module.graph, context.index(), lowered);
+  take_outputs(emit, true);
+  Stage stage(emit, 1);
+  const std::vector<std::uint32_t> buffers = take_partials(context, emit, stage, partials);
+  const Size block_count = emit.size(partials.blocks);
+  const Columns columns = open_columns(context, emit, shape);
+  stage.define(ir::emit_join(emit.builder(), block_count, stage.combine(), [&](ValueId at) {
     std::vector<ValueId> tuple;
-    for (const std::uint32_t buffer : read) tuple.push_back(join.builder().load(partial(strips, join, buffer, shape, at, blocks)));
+    for (const std::uint32_t buffer : buffers) tuple.push_back(emit.builder().load(partial(columns, emit, buffer, shape, at, partials.blocks)));
     return tuple;
   }));
-  store_outputs(join, true);
-  for (int loops = strips.loops; loops > 0; --loops) join.close();
-  context.finish(std::move(second), strips.extent, partial_count);
+  store_outputs(emit, true);
+  for (int loops = columns.loops; loops > 0; --loops) emit.close();
+  context.finish(std::move(lowered), columns.extent, partials.count);
 }
 
 void schedule_one_phase(const Context& context) {
@@ -165,7 +238,7 @@ void schedule_one_phase(const Context& context) {
   take_outputs(emit, false);
   const Size rows = emit.size(shape.rows);
   const Size blocks = emit.size(index.max(index.ceil_div(shape.rows, index.number(ir::outer_block)), index.number(1)));
-  const Columns columns = open_columns(context, emit, shape, {}, 8 * lanes(context));
+  const Columns columns = open_columns(context, emit, shape);
   const std::uint32_t stages = last_stage(nest);
   const AxisSet reduced = set_of(context.axes(true));
   std::vector<ExprId> roots = output_exprs(nest, false);
@@ -206,10 +279,14 @@ void schedule_columns(const Context& context) {
   }
   const std::vector<ExprId> elements = output_exprs(context.nest, false);
   const bool waits = std::any_of(elements.begin(), elements.end(), [&](ExprId e) { return late[e]; });
-  if (few || waits || last_stage(context.nest) > 1)
+  if (few || waits || last_stage(context.nest) > 1) {
     schedule_one_phase(context);
-  else
-    schedule_two_phases(context);
+    return;
+  }
+  const Shape shape = shape_of(context);
+  Partials partials = partials_of(context, shape);
+  schedule_blocks(context, shape, partials);
+  schedule_join(context, shape, partials);
 }
 
 }  // namespace braze::passes::cpu
