@@ -5,7 +5,7 @@
     ```console tested      lines `$ COMMAND` are run by bash, one after the other; what follows each is what it prints
     ```                    (a line `...` stands for any lines, `...` within a line for any text)
 
-Each text has a folder of its own with examples/ in it; `braze` is on the PATH and ~/braze is an installation. BRAZE_BLESS=1 writes
+Each text has a folder of its own with examples/ and tests/ in it; `braze` is on the PATH and ~/braze is an installation. BRAZE_BLESS=1 writes
 what is printed now into the texts, except where `...` stands.
 """
 import difflib
@@ -29,7 +29,7 @@ def environment(home):
 
 def run(command, folder, home):
     done = subprocess.run(["bash", "-c", command], cwd=folder, env=environment(home), stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
     return done.stdout.decode()
 
 
@@ -52,7 +52,8 @@ def check(text_file, home):
     problems, count, edits = [], 0, []
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        (folder / "examples").symlink_to(root / "examples")
+        for name in ("examples", "tests"):
+            (folder / name).symlink_to(root / name)
         for match in fence.finditer(text):
             words, block = match[2].split(), match[3]
             for word in words:
