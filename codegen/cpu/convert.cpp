@@ -18,7 +18,10 @@ llvm::Value* Instructions::convert(DType to, DType from, llvm::Value* x) {
     return b.CreateICmpNE(x, like_int(x, 0));
   }
   if (from == DType::boolean) {
-    const std::uint64_t one = to == DType::f16 ? 0x3c00u : to == DType::bf16 ? 0x3f80u : to == DType::f32 ? 0x3f800000u : 0x3ff0000000000000u;
+    const std::uint64_t one = to == DType::f16    ? 0x3c00u
+                              : to == DType::bf16 ? 0x3f80u
+                              : to == DType::f32  ? 0x3f800000u
+                                                  : 0x3ff0000000000000u;
     if (is_float(to)) return b.CreateSelect(x, constant(to, one, lanes), constant(to, 0, lanes));
     return b.CreateZExt(x, type(to, lanes));
   }
@@ -84,12 +87,15 @@ llvm::Value* Instructions::truncate_to(unsigned bits, llvm::Value* x) {
     return in_pieces(x, 8, [&](llvm::Value* p) {
       return masked(single ? x86_avx512_mask_cvttps2qq_512 : x86_avx512_mask_cvttpd2qq_512, 8, true, p);
     });
-  const ID one = single ? (bits == 64 ? x86_sse_cvttss2si64 : x86_sse_cvttss2si) : bits == 64 ? x86_sse2_cvttsd2si64 : x86_sse2_cvttsd2si;
+  const ID one = single       ? (bits == 64 ? x86_sse_cvttss2si64 : x86_sse_cvttss2si)
+                 : bits == 64 ? x86_sse2_cvttsd2si64
+                              : x86_sse2_cvttsd2si;
   llvm::Type* const holder = llvm::FixedVectorType::get(x->getType()->getScalarType(), single ? 4 : 2);
   llvm::Value* result = llvm::PoisonValue::get(llvm::FixedVectorType::get(b.getIntNTy(bits), lanes));
   for (unsigned lane = 0; lane < lanes; ++lane) {
     llvm::Value* const element = lanes == 1 ? x : b.CreateExtractElement(x, lane);
-    llvm::Value* const whole = intrinsic(one, {}, {b.CreateInsertElement(llvm::Constant::getNullValue(holder), element, std::uint64_t{0})});
+    llvm::Value* const whole =
+        intrinsic(one, {}, {b.CreateInsertElement(llvm::Constant::getNullValue(holder), element, std::uint64_t{0})});
     if (lanes == 1) return whole;
     result = b.CreateInsertElement(result, whole, lane);
   }
@@ -98,7 +104,7 @@ llvm::Value* Instructions::truncate_to(unsigned bits, llvm::Value* x) {
 
 llvm::Value* Instructions::half_to_float(llvm::Value* x) {
   const unsigned lanes = lanes_of(x);
-  llvm::Type* const floats = type(DType::f32, lanes), *const words = type(DType::i32, lanes);
+  llvm::Type *const floats = type(DType::f32, lanes), *const words = type(DType::i32, lanes);
   if (features_.f16c) {
     llvm::Type* const half = llvm::Type::getHalfTy(b.getContext());
     return b.CreateFPExt(b.CreateBitCast(x, lanes == 1 ? half : llvm::FixedVectorType::get(half, lanes)), floats);
@@ -110,7 +116,8 @@ llvm::Value* Instructions::half_to_float(llvm::Value* x) {
   // Read as an f32, a finite half is too small by 2^112, subnormals included.
   llvm::Value* const as_float = b.CreateBitCast(shifted, floats);
   llvm::Value* const finite = b.CreateBitCast(b.CreateFMul(as_float, like(as_float, 0x1p112)), words);
-  llvm::Value* const quiet = b.CreateSelect(b.CreateICmpUGT(magnitude, like_int(wide, 0x7c00)), like_int(wide, 0x7fc00000), like_int(wide, 0x7f800000));
+  llvm::Value* const quiet =
+      b.CreateSelect(b.CreateICmpUGT(magnitude, like_int(wide, 0x7c00)), like_int(wide, 0x7fc00000), like_int(wide, 0x7f800000));
   llvm::Value* const special = b.CreateOr(shifted, quiet);
   llvm::Value* const bits = b.CreateSelect(b.CreateICmpULT(magnitude, like_int(wide, 0x7c00)), finite, special);
   return b.CreateBitCast(b.CreateOr(bits, sign), floats);
@@ -120,14 +127,16 @@ llvm::Value* Instructions::float_to_half(llvm::Value* x) {
   const unsigned lanes = lanes_of(x);
   if (features_.f16c) {
     llvm::Type* const half = llvm::Type::getHalfTy(b.getContext());
-    return b.CreateBitCast(b.CreateFPTrunc(x, lanes == 1 ? half : llvm::FixedVectorType::get(half, lanes)), type(DType::f16, lanes));
+    return b.CreateBitCast(b.CreateFPTrunc(x, lanes == 1 ? half : llvm::FixedVectorType::get(half, lanes)),
+                           type(DType::f16, lanes));
   }
   llvm::Value* const bits = b.CreateBitCast(x, type(DType::i32, lanes));
   llvm::Value* const magnitude = b.CreateAnd(bits, like_int(bits, 0x7fffffff));
   llvm::Value* const sign = b.CreateLShr(b.CreateXor(bits, magnitude), like_int(bits, 16));
   llvm::Value* const kept = b.CreateLShr(magnitude, like_int(bits, 13));
   llvm::Value* const odd = b.CreateAnd(kept, like_int(bits, 1));
-  llvm::Value* const normal = b.CreateLShr(b.CreateAdd(b.CreateAdd(magnitude, like_int(bits, 0xfff - (112 << 23))), odd), like_int(bits, 13));
+  llvm::Value* const normal =
+      b.CreateLShr(b.CreateAdd(b.CreateAdd(magnitude, like_int(bits, 0xfff - (112 << 23))), odd), like_int(bits, 13));
   // Adding 1/2, whose last place is the smallest subnormal half, rounds to that place.
   llvm::Value* const rounded = b.CreateFAdd(b.CreateBitCast(magnitude, x->getType()), like(x, 0.5));
   llvm::Value* const subnormal = b.CreateSub(b.CreateBitCast(rounded, bits->getType()), like_int(bits, 0x3f000000));

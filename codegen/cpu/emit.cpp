@@ -19,7 +19,8 @@ template <class Visit>
 void for_each_statement(const ir::Block& block, bool in_vector, const Visit& visit) {
   for (const ir::Statement& statement : block) {
     visit(statement, in_vector);
-    if (const auto* loop = std::get_if<ir::For>(&statement.node)) for_each_statement(loop->body, in_vector || loop->step > 1, visit);
+    if (const auto* loop = std::get_if<ir::For>(&statement.node))
+      for_each_statement(loop->body, in_vector || loop->step > 1, visit);
     if (const auto* condition = std::get_if<ir::If>(&statement.node)) for_each_statement(condition->body, in_vector, visit);
   }
 }
@@ -70,14 +71,16 @@ void Emitter::choose_part_lanes() {
   std::uint64_t first_fault = 0;
   const auto widen = [&](DType t) { widest = std::max(widest, size_of(compute_type(t))); };
   for_each_statement(kernel_.body, false, [&](const ir::Statement& statement, bool in_vector) {
-    if (const auto* compute = std::get_if<ir::Compute>(&statement.node); compute && compute->instruction.op == ir::Primitive::check) {
+    if (const auto* compute = std::get_if<ir::Compute>(&statement.node);
+        compute && compute->instruction.op == ir::Primitive::check) {
       several_faults_ = several_faults_ || (first_fault != 0 && first_fault != compute->instruction.payload);
       first_fault = compute->instruction.payload;
     }
     if (!in_vector) return;
     if (const auto* load = std::get_if<ir::Load>(&statement.node); load && varies(load->result)) widen(type_of(load->result));
     if (const auto* store = std::get_if<ir::Store>(&statement.node); store) widen(type_of(store->value));
-    if (const auto* compute = std::get_if<ir::Compute>(&statement.node); compute && varies(compute->result) && type_of(compute->result) != DType::i64)
+    if (const auto* compute = std::get_if<ir::Compute>(&statement.node);
+        compute && varies(compute->result) && type_of(compute->result) != DType::i64)
       widen(type_of(compute->result));
   });
   part_lanes_ = features_.vector_bytes / static_cast<unsigned>(widest);
@@ -88,7 +91,7 @@ void Emitter::set_rounding() {
   saved_mode_ = builder_.CreateAlloca(word, nullptr, "mode");
   instructions_.intrinsic(llvm::Intrinsic::x86_sse_stmxcsr, {}, {saved_mode_});
   llvm::Value* const control = builder_.CreateAnd(builder_.CreateLoad(word, saved_mode_), builder_.getInt32(0xffc0));
-  llvm::BasicBlock* const change = block("change_mode"), *const start = block("start");
+  llvm::BasicBlock *const change = block("change_mode"), *const start = block("start");
   builder_.CreateCondBr(builder_.CreateICmpEQ(control, builder_.getInt32(default_mode)), start, change);
   builder_.SetInsertPoint(change);
   llvm::Value* const wanted = instructions_.slot(word, "default_mode");
@@ -102,10 +105,13 @@ void Emitter::load_arguments() {
   llvm::Type* const pointer = builder_.getPtrTy();
   llvm::Type* const word = builder_.getInt64Ty();
   llvm::Value* const arguments = function_->getArg(0);
-  const auto field = [&](unsigned i) { return builder_.CreateLoad(pointer, builder_.CreateConstInBoundsGEP1_64(pointer, arguments, i)); };
-  llvm::Value* const buffers = field(0), *const sizes = field(1), *const scalars = field(2);
+  const auto field = [&](unsigned i) {
+    return builder_.CreateLoad(pointer, builder_.CreateConstInBoundsGEP1_64(pointer, arguments, i));
+  };
+  llvm::Value *const buffers = field(0), *const sizes = field(1), *const scalars = field(2);
   for (std::size_t i = 0; i < kernel_.buffers.size(); ++i)
-    buffers_.push_back(builder_.CreateLoad(pointer, builder_.CreateConstInBoundsGEP1_64(pointer, buffers, i), "b" + std::to_string(i)));
+    buffers_.push_back(
+        builder_.CreateLoad(pointer, builder_.CreateConstInBoundsGEP1_64(pointer, buffers, i), "b" + std::to_string(i)));
   for (std::size_t i = 0; i < kernel_.sizes.size(); ++i)
     define(kernel_.sizes[i], builder_.CreateLoad(word, builder_.CreateConstInBoundsGEP1_64(word, sizes, i), kernel_.size_names[i]));
   for (std::size_t i = 0; i < kernel_.scalars.size(); ++i) {
@@ -122,11 +128,14 @@ void Emitter::allocate_scratch() {
     const std::uint64_t lanes = static_cast<std::uint64_t>(array.lanes);
     if (array.space == ir::Space::heap) {
       made.base = builder_.CreateGEP(builder_.getInt8Ty(), function_->getArg(3), offset);
-      llvm::Value* const bytes = builder_.CreateMul(size(array.count), builder_.getInt64(lanes * static_cast<std::uint64_t>(size_of(array.type))));
-      offset = builder_.CreateAdd(offset, builder_.CreateAnd(builder_.CreateAdd(bytes, builder_.getInt64(63)), builder_.getInt64(~std::uint64_t{63})));
+      llvm::Value* const bytes =
+          builder_.CreateMul(size(array.count), builder_.getInt64(lanes * static_cast<std::uint64_t>(size_of(array.type))));
+      offset = builder_.CreateAdd(
+          offset, builder_.CreateAnd(builder_.CreateAdd(bytes, builder_.getInt64(63)), builder_.getInt64(~std::uint64_t{63})));
       continue;
     }
-    invariant(array.count.kind == ir::Size::Kind::number, "kernel '{}': the size of a scratch array on the stack is no number", kernel_.name);
+    invariant(array.count.kind == ir::Size::Kind::number, "kernel '{}': the size of a scratch array on the stack is no number",
+              kernel_.name);
     const auto count = static_cast<std::size_t>(array.count.number);
     if (array.space == ir::Space::stack) {
       made.base = instructions_.slot(llvm::ArrayType::get(memory_type(array.type, 1), count * lanes), "array");
@@ -148,7 +157,7 @@ void Emitter::finish() {
   llvm::Type* const word = builder_.getInt32Ty();
   llvm::Value* const status = status_ ? builder_.CreateLoad(word, status_) : static_cast<llvm::Value*>(builder_.getInt32(0));
   llvm::Value* const control = builder_.CreateAnd(builder_.CreateLoad(word, saved_mode_), builder_.getInt32(0xffc0));
-  llvm::BasicBlock* const restore = block("restore_mode"), *const leave = block("leave");
+  llvm::BasicBlock *const restore = block("restore_mode"), *const leave = block("leave");
   builder_.CreateCondBr(builder_.CreateICmpEQ(control, builder_.getInt32(default_mode)), leave, restore);
   builder_.SetInsertPoint(restore);
   instructions_.intrinsic(llvm::Intrinsic::x86_sse_ldmxcsr, {}, {saved_mode_});
@@ -167,7 +176,8 @@ llvm::Value* Emitter::size(const ir::Size& s) {
 }
 
 llvm::Value* Emitter::uniform(ir::ValueId v) {
-  invariant(v < values_.size() && values_[v].scalar && values_[v].is_uniform(), "kernel '{}': value {} is not a uniform one", kernel_.name, v);
+  invariant(v < values_.size() && values_[v].scalar && values_[v].is_uniform(), "kernel '{}': value {} is not a uniform one",
+            kernel_.name, v);
   return values_[v].scalar;
 }
 

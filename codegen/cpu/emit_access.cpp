@@ -14,12 +14,15 @@
 namespace braze::codegen::cpu {
 
 DType Emitter::element_type(const ir::Access& access) const {
-  return access.buffer >= ir::scratch_base ? kernel_.scratch[access.buffer - ir::scratch_base].type : kernel_.buffers[access.buffer].type;
+  return access.buffer >= ir::scratch_base ? kernel_.scratch[access.buffer - ir::scratch_base].type
+                                           : kernel_.buffers[access.buffer].type;
 }
 
 llvm::Type* Emitter::memory_type(DType t, unsigned lanes) { return instructions_.type(t == DType::boolean ? DType::u8 : t, lanes); }
 
-llvm::Value* Emitter::element(llvm::Value* base, DType t, llvm::Value* index) { return builder_.CreateGEP(memory_type(t, 1), base, index); }
+llvm::Value* Emitter::element(llvm::Value* base, DType t, llvm::Value* index) {
+  return builder_.CreateGEP(memory_type(t, 1), base, index);
+}
 
 llvm::Value* Emitter::to_register(DType t, llvm::Value* in_memory) {
   if (t != DType::boolean) return in_memory;
@@ -67,7 +70,8 @@ Address Emitter::address(const ir::Access& access, unsigned p) {
     if (term->stride.kind == ir::Size::Kind::number) {
       at.lane_stride += lowered.lane_stride * term->stride.number;
     } else {
-      llvm::Value* const scaled = builder_.CreateMul(size(term->stride), builder_.getInt64(static_cast<std::uint64_t>(lowered.lane_stride)));
+      llvm::Value* const scaled =
+          builder_.CreateMul(size(term->stride), builder_.getInt64(static_cast<std::uint64_t>(lowered.lane_stride)));
       at.variable_stride = at.variable_stride ? builder_.CreateAdd(at.variable_stride, scaled) : scaled;
     }
   }
@@ -80,7 +84,8 @@ Address Emitter::address(const ir::Access& access, unsigned p) {
     Lowered affine{builder_.getInt64(0), 1, {}, 0};
     llvm::Value* stride = builder_.getInt64(static_cast<std::uint64_t>(at.lane_stride));
     if (at.variable_stride) stride = builder_.CreateAdd(stride, at.variable_stride);
-    at.offsets = builder_.CreateAdd(at.offsets, builder_.CreateMul(part(affine, DType::i64, p), instructions_.splat(stride, lanes_->part_lanes)));
+    at.offsets = builder_.CreateAdd(
+        at.offsets, builder_.CreateMul(part(affine, DType::i64, p), instructions_.splat(stride, lanes_->part_lanes)));
     at.lane_stride = 0;
     at.variable_stride = nullptr;
   }
@@ -108,7 +113,8 @@ llvm::Value* Emitter::reversed(llvm::Value* vector) {
 
 llvm::Value* Emitter::active_lanes(unsigned p) {
   const unsigned width = lanes_->part_lanes;
-  llvm::Value* count = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, lanes_->active, builder_.getInt64(std::uint64_t{p} * width));
+  llvm::Value* count =
+      builder_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, lanes_->active, builder_.getInt64(std::uint64_t{p} * width));
   return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, count, builder_.getInt64(width));
 }
 
@@ -131,26 +137,31 @@ llvm::Value* Emitter::load_uniform(DType t, llvm::Value* pointer, ir::ValueId pr
     pointer = builder_.CreateSelect(wanted, pointer, idle_slot());
     read_only = false;
   }
-  return to_register(t, mark(builder_.CreateAlignedLoad(memory_type(t, 1), pointer, llvm::Align(static_cast<std::uint64_t>(size_of(t)))), read_only));
+  return to_register(
+      t,
+      mark(builder_.CreateAlignedLoad(memory_type(t, 1), pointer, llvm::Align(static_cast<std::uint64_t>(size_of(t)))), read_only));
 }
 
 llvm::Value* Emitter::load_contiguous(DType t, llvm::Value* pointer, llvm::Value* mask, bool prefix, unsigned p, bool read_only) {
   llvm::Type* const vector = memory_type(t, lanes_->part_lanes);
   const llvm::Align align(static_cast<std::uint64_t>(size_of(t)));
   if (!mask) return mark(builder_.CreateAlignedLoad(vector, pointer, align), read_only);
-  if (features_.avx512 || !prefix) return mark(builder_.CreateMaskedLoad(vector, pointer, align, mask, llvm::Constant::getNullValue(vector)), read_only);
+  if (features_.avx512 || !prefix)
+    return mark(builder_.CreateMaskedLoad(vector, pointer, align, mask, llvm::Constant::getNullValue(vector)), read_only);
   llvm::AllocaInst* const copy = instructions_.slot(vector, "tail");
   builder_.CreateStore(llvm::Constant::getNullValue(vector), copy);
   builder_.CreateMemCpy(copy, llvm::MaybeAlign(64), pointer, llvm::MaybeAlign(align), active_bytes(t, p));
   return builder_.CreateLoad(vector, copy);
 }
 
-void Emitter::store_contiguous(DType t, llvm::Value* value, llvm::Value* pointer, llvm::Value* mask, bool prefix, unsigned p, bool nontemporal) {
+void Emitter::store_contiguous(DType t, llvm::Value* value, llvm::Value* pointer, llvm::Value* mask, bool prefix, unsigned p,
+                               bool nontemporal) {
   const llvm::Align align(static_cast<std::uint64_t>(size_of(t)));
   if (!mask) {
     const std::uint64_t bytes = std::uint64_t{lanes_->part_lanes} * static_cast<std::uint64_t>(size_of(t));
     const bool past_cache = nontemporal && bytes >= 16;
-    llvm::StoreInst* const store = builder_.CreateAlignedStore(value, pointer, past_cache ? llvm::Align(std::min<std::uint64_t>(bytes, 64)) : align);
+    llvm::StoreInst* const store =
+        builder_.CreateAlignedStore(value, pointer, past_cache ? llvm::Align(std::min<std::uint64_t>(bytes, 64)) : align);
     if (past_cache) {
       store->setMetadata(llvm::LLVMContext::MD_nontemporal,
                          llvm::MDNode::get(builder_.getContext(), llvm::ConstantAsMetadata::get(builder_.getInt32(1))));
@@ -184,7 +195,7 @@ llvm::Value* Emitter::lane_pointers(DType t, const Address& at, unsigned p) {
 }
 
 llvm::Value* Emitter::whole_or_some(llvm::function_ref<llvm::Value*()> whole, llvm::function_ref<llvm::Value*()> some) {
-  llvm::BasicBlock* const full = block("full"), *const partial = block("partial"), *const after = block("loaded");
+  llvm::BasicBlock *const full = block("full"), *const partial = block("partial"), *const after = block("loaded");
   builder_.CreateCondBr(builder_.CreateICmpEQ(lanes_->active, builder_.getInt64(lanes_->count)), full, partial);
   builder_.SetInsertPoint(full);
   llvm::Value* const all = whole();
@@ -209,7 +220,8 @@ llvm::Value* Emitter::load_scattered(DType t, const Address& at, llvm::Value* ma
   const auto masked = [&]() -> llvm::Value* {
     if (!gathers) return prefix ? load_first_lanes(t, at, p) : load_lanes(t, at, mask, p);
     llvm::Type* const vector = memory_type(t, lanes_->part_lanes);
-    return builder_.CreateMaskedGather(vector, lane_pointers(t, at, p), llvm::Align(static_cast<std::uint64_t>(size_of(t))), mask, llvm::Constant::getNullValue(vector));
+    return builder_.CreateMaskedGather(vector, lane_pointers(t, at, p), llvm::Align(static_cast<std::uint64_t>(size_of(t))), mask,
+                                       llvm::Constant::getNullValue(vector));
   };
   return prefix && features_.avx512 ? whole_or_some([&] { return load_lanes(t, at, nullptr, p); }, masked) : masked();
 }
@@ -226,13 +238,18 @@ void Emitter::store_scattered(DType t, llvm::Value* value, const Address& at, ll
   }
   const bool scatters = features_.avx512 && size_of(t) >= 4;
   const auto masked = [&]() -> llvm::Value* {
-    if (scatters) builder_.CreateMaskedScatter(value, lane_pointers(t, at, p), llvm::Align(static_cast<std::uint64_t>(size_of(t))), mask);
-    else if (prefix) store_first_lanes(t, value, at, p);
-    else store_lanes(t, value, at, mask, p);
+    if (scatters)
+      builder_.CreateMaskedScatter(value, lane_pointers(t, at, p), llvm::Align(static_cast<std::uint64_t>(size_of(t))), mask);
+    else if (prefix)
+      store_first_lanes(t, value, at, p);
+    else
+      store_lanes(t, value, at, mask, p);
     return nullptr;
   };
-  if (prefix && features_.avx512) whole_or_some(lanes, masked);
-  else masked();
+  if (prefix && features_.avx512)
+    whole_or_some(lanes, masked);
+  else
+    masked();
 }
 
 llvm::Value* Emitter::offsets_in_memory(const Address& at) {
@@ -247,11 +264,12 @@ llvm::Value* Emitter::indexed_lane(DType t, const Address& at, llvm::Value* offs
   if (offsets) return element(at.base, t, builder_.CreateLoad(word, builder_.CreateGEP(word, offsets, lane)));
   llvm::Value* stride = builder_.getInt64(static_cast<std::uint64_t>(at.lane_stride));
   if (at.variable_stride) stride = builder_.CreateAdd(stride, at.variable_stride);
-  return element(at.base, t, builder_.CreateMul(builder_.CreateAdd(lane, builder_.getInt64(std::uint64_t{p} * lanes_->part_lanes)), stride));
+  return element(at.base, t,
+                 builder_.CreateMul(builder_.CreateAdd(lane, builder_.getInt64(std::uint64_t{p} * lanes_->part_lanes)), stride));
 }
 
 llvm::Value* Emitter::load_first_lanes(DType t, const Address& at, unsigned p) {
-  llvm::Type* const vector = memory_type(t, lanes_->part_lanes), *const scalar = memory_type(t, 1);
+  llvm::Type *const vector = memory_type(t, lanes_->part_lanes), *const scalar = memory_type(t, 1);
   const llvm::Align align(static_cast<std::uint64_t>(size_of(t)));
   llvm::AllocaInst* const copy = instructions_.slot(vector, "tail");
   builder_.CreateStore(llvm::Constant::getNullValue(vector), copy);
@@ -281,7 +299,8 @@ llvm::Value* Emitter::load_lanes(DType t, const Address& at, llvm::Value* mask, 
   for (unsigned lane = 0; lane < width; ++lane) {
     llvm::Value* pointer = lane_pointer(t, at, p, lane);
     if (bits) {
-      llvm::Value* const wanted = builder_.CreateTrunc(builder_.CreateLShr(bits, llvm::ConstantInt::get(bits->getType(), lane)), builder_.getInt1Ty());
+      llvm::Value* const wanted =
+          builder_.CreateTrunc(builder_.CreateLShr(bits, llvm::ConstantInt::get(bits->getType(), lane)), builder_.getInt1Ty());
       pointer = builder_.CreateSelect(wanted, pointer, idle_slot());
     }
     result = builder_.CreateInsertElement(result, builder_.CreateAlignedLoad(memory_type(t, 1), pointer, align), lane);
@@ -297,7 +316,8 @@ void Emitter::store_lanes(DType t, llvm::Value* value, const Address& at, llvm::
   for (unsigned lane = 0; lane < width; ++lane) {
     llvm::Value* pointer = lane_pointer(t, at, p, lane);
     if (bits) {
-      llvm::Value* const wanted = builder_.CreateTrunc(builder_.CreateLShr(bits, llvm::ConstantInt::get(bits->getType(), lane)), builder_.getInt1Ty());
+      llvm::Value* const wanted =
+          builder_.CreateTrunc(builder_.CreateLShr(bits, llvm::ConstantInt::get(bits->getType(), lane)), builder_.getInt1Ty());
       pointer = builder_.CreateSelect(wanted, pointer, sink);
     }
     builder_.CreateAlignedStore(builder_.CreateExtractElement(value, lane), pointer, align);
@@ -306,10 +326,12 @@ void Emitter::store_lanes(DType t, llvm::Value* value, const Address& at, llvm::
 
 llvm::AllocaInst* Emitter::register_element(std::uint32_t array, const ir::Access& access, unsigned p) {
   llvm::Value* index = size(access.offset);
-  for (const ir::Term& term : access.terms) index = builder_.CreateAdd(index, builder_.CreateMul(uniform(term.index), size(term.stride)));
+  for (const ir::Term& term : access.terms)
+    index = builder_.CreateAdd(index, builder_.CreateMul(uniform(term.index), size(term.stride)));
   const auto* known = llvm::dyn_cast<llvm::ConstantInt>(index);
   const auto& elements = scratch_[array].registers;
-  invariant(known && known->getZExtValue() < elements.size(), "kernel '{}': register array {} is indexed by what is not known", kernel_.name, array);
+  invariant(known && known->getZExtValue() < elements.size(), "kernel '{}': register array {} is indexed by what is not known",
+            kernel_.name, array);
   return elements[known->getZExtValue()][p];
 }
 
@@ -319,9 +341,12 @@ void Emitter::emit_load(const ir::Load& load, unsigned p) {
   if (in_scratch && !scratch_[load.access.buffer - ir::scratch_base].registers.empty()) {
     llvm::AllocaInst* const from = register_element(load.access.buffer - ir::scratch_base, load.access, p);
     llvm::Value* value = builder_.CreateLoad(from->getAllocatedType(), from);
-    if (load.predicate != ir::no_value) value = builder_.CreateSelect(part(load.predicate, p), value, llvm::Constant::getNullValue(value->getType()));
-    if (varies(load.result)) define_part(load.result, p, value);
-    else define(load.result, value);
+    if (load.predicate != ir::no_value)
+      value = builder_.CreateSelect(part(load.predicate, p), value, llvm::Constant::getNullValue(value->getType()));
+    if (varies(load.result))
+      define_part(load.result, p, value);
+    else
+      define(load.result, value);
     return;
   }
   const Address at = address(load.access, p);
@@ -329,8 +354,10 @@ void Emitter::emit_load(const ir::Load& load, unsigned p) {
   const bool uniform_predicate = load.predicate == ir::no_value || values_[load.predicate].is_uniform();
   if (at.is_uniform() && uniform_predicate) {
     llvm::Value* const value = load_uniform(t, at.base, load.predicate, read_only);
-    if (varies(load.result)) define_part(load.result, p, instructions_.splat(value, lanes_->part_lanes));
-    else define(load.result, value);
+    if (varies(load.result))
+      define_part(load.result, p, instructions_.splat(value, lanes_->part_lanes));
+    else
+      define(load.result, value);
     return;
   }
   const unsigned width = lanes_->part_lanes;

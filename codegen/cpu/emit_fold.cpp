@@ -6,7 +6,8 @@
 
 namespace braze::codegen::cpu {
 
-std::vector<llvm::Value*> Emitter::combine(const ir::Combine& combine, std::span<llvm::Value* const> earlier, std::span<llvm::Value* const> later) {
+std::vector<llvm::Value*> Emitter::combine(const ir::Combine& combine, std::span<llvm::Value* const> earlier,
+                                           std::span<llvm::Value* const> later) {
   const unsigned lanes = lanes_of(earlier[0]);
   std::vector<llvm::Value*> values(earlier.begin(), earlier.end());
   values.insert(values.end(), later.begin(), later.end());
@@ -68,19 +69,21 @@ void Emitter::emit_tree_fold(const ir::TreeFold& fold) {
     std::vector<llvm::Value*> tuple;
     for (std::size_t k = 0; k < fold.arrays.size(); ++k) {
       const DType t = how.types[k];
-      tuple.push_back(to_register(t, builder_.CreateAlignedLoad(memory_type(t, width), place(k, index, p), llvm::Align(static_cast<std::uint64_t>(size_of(t))))));
+      tuple.push_back(to_register(t, builder_.CreateAlignedLoad(memory_type(t, width), place(k, index, p),
+                                                                llvm::Align(static_cast<std::uint64_t>(size_of(t))))));
     }
     return tuple;
   };
   const auto store = [&](llvm::Value* index, unsigned p, const std::vector<llvm::Value*>& tuple) {
     for (std::size_t k = 0; k < fold.arrays.size(); ++k)
-      builder_.CreateAlignedStore(to_memory(how.types[k], tuple[k]), place(k, index, p), llvm::Align(static_cast<std::uint64_t>(size_of(how.types[k]))));
+      builder_.CreateAlignedStore(to_memory(how.types[k], tuple[k]), place(k, index, p),
+                                  llvm::Align(static_cast<std::uint64_t>(size_of(how.types[k]))));
   };
   llvm::Type* const word = builder_.getInt64Ty();
-  llvm::Value* const zero = builder_.getInt64(0), *const one = builder_.getInt64(1);
+  llvm::Value *const zero = builder_.getInt64(0), *const one = builder_.getInt64(1);
   llvm::Value* const count = size(fold.count);
-  llvm::BasicBlock* const before = builder_.GetInsertBlock(), *const level = block("level"), *const pair = block("pair"),
-                   *const rest = block("rest"), *const after = block("folded");
+  llvm::BasicBlock *const before = builder_.GetInsertBlock(), *const level = block("level"), *const pair = block("pair"),
+                          *const rest = block("rest"), *const after = block("folded");
   builder_.CreateCondBr(builder_.CreateICmpSGT(count, one), level, after);
 
   builder_.SetInsertPoint(level);
@@ -99,7 +102,8 @@ void Emitter::emit_tree_fold(const ir::TreeFold& fold) {
   i->addIncoming(next, pair_end);
   builder_.CreateCondBr(builder_.CreateICmpSLT(next, half), pair, rest);
 
-  builder_.SetInsertPoint(rest);  // an odd last tuple moves up; copying element n - 1 to itself or to `half` is harmless when n is even
+  builder_.SetInsertPoint(
+      rest);  // an odd last tuple moves up; copying element n - 1 to itself or to `half` is harmless when n is even
   llvm::Value* const odd = builder_.CreateAnd(n, one);
   llvm::Value* const from = builder_.CreateSub(n, one);
   llvm::Value* const to = builder_.CreateSelect(builder_.CreateICmpNE(odd, zero), half, from);
@@ -112,8 +116,10 @@ void Emitter::emit_tree_fold(const ir::TreeFold& fold) {
   for (unsigned p = 0; p < parts; ++p) {
     const std::vector<llvm::Value*> tuple = load(zero, p);
     for (std::size_t k = 0; k < fold.results.size(); ++k) {
-      if (per_lane) define_part(fold.results[k], p, tuple[k]);
-      else define(fold.results[k], tuple[k]);
+      if (per_lane)
+        define_part(fold.results[k], p, tuple[k]);
+      else
+        define(fold.results[k], tuple[k]);
     }
   }
 }
@@ -137,8 +143,10 @@ void Emitter::unrolled_tree_fold(const ir::TreeFold& fold) {
       tuples = std::move(joined);
     }
     for (std::size_t k = 0; k < fold.results.size(); ++k) {
-      if (first.lanes > 1) define_part(fold.results[k], p, tuples[0][k]);
-      else define(fold.results[k], tuples[0][k]);
+      if (first.lanes > 1)
+        define_part(fold.results[k], p, tuples[0][k]);
+      else
+        define(fold.results[k], tuples[0][k]);
     }
   }
 }

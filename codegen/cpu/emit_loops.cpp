@@ -30,7 +30,9 @@ void Emitter::emit_block(const ir::Block& statements) {
       std::size_t end = i;
       for (; end < statements.size() && is_straight(statements[end]); ++end) {
         if (const auto* store = std::get_if<ir::Store>(&statements[end].node)) stored.insert(store->access.buffer);
-        if (const auto* load = std::get_if<ir::Load>(&statements[end].node); load && load->access.buffer >= ir::scratch_base && stored.count(load->access.buffer)) break;
+        if (const auto* load = std::get_if<ir::Load>(&statements[end].node);
+            load && load->access.buffer >= ir::scratch_base && stored.count(load->access.buffer))
+          break;
       }
       emit_run(std::span(statements).subspan(i, end - i));
       i = end;
@@ -62,13 +64,17 @@ bool Emitter::statement_varies(const ir::Statement& statement) const {
   const auto& store = std::get<ir::Store>(statement.node);
   if (varies(store.value) || (store.predicate != ir::no_value && varies(store.predicate))) return true;
   if (store.access.buffer >= ir::scratch_base && kernel_.scratch[store.access.buffer - ir::scratch_base].lanes > 1) return true;
-  return std::any_of(store.access.terms.begin(), store.access.terms.end(), [&](const ir::Term& term) { return varies(term.index); });
+  return std::any_of(store.access.terms.begin(), store.access.terms.end(),
+                     [&](const ir::Term& term) { return varies(term.index); });
 }
 
 void Emitter::emit_statement(const ir::Statement& statement, unsigned p) {
-  if (const auto* compute = std::get_if<ir::Compute>(&statement.node)) emit_compute(*compute, p);
-  else if (const auto* load = std::get_if<ir::Load>(&statement.node)) emit_load(*load, p);
-  else emit_store(std::get<ir::Store>(statement.node), p);
+  if (const auto* compute = std::get_if<ir::Compute>(&statement.node))
+    emit_compute(*compute, p);
+  else if (const auto* load = std::get_if<ir::Load>(&statement.node))
+    emit_load(*load, p);
+  else
+    emit_store(std::get<ir::Store>(statement.node), p);
 }
 
 // Sums and multiples of lane numbers stay one scalar and a stride, which is what addresses are made of.
@@ -110,8 +116,10 @@ void Emitter::emit_compute(const ir::Compute& compute, unsigned p) {
   for (std::size_t k = 0; k < arity_of(i); ++k) in.push_back(varying ? part(i.in[k], p) : uniform(i.in[k]));
   if (i.op == ir::Primitive::check) emit_check(compute, p);
   llvm::Value* const result = instructions_.emit(i, in);
-  if (varying) define_part(compute.result, p, result);
-  else define(compute.result, result);
+  if (varying)
+    define_part(compute.result, p, result);
+  else
+    define(compute.result, result);
 }
 
 void Emitter::emit_check(const ir::Compute& compute, unsigned p) {
@@ -134,7 +142,7 @@ void Emitter::emit_check(const ir::Compute& compute, unsigned p) {
 }
 
 void Emitter::emit_if(const ir::If& statement) {
-  llvm::BasicBlock* const then = block("then"), *const after = block("after");
+  llvm::BasicBlock *const then = block("then"), *const after = block("after");
   builder_.CreateCondBr(uniform(statement.condition), then, after);
   builder_.SetInsertPoint(then);
   emit_block(statement.body);
@@ -144,9 +152,12 @@ void Emitter::emit_if(const ir::If& statement) {
 
 void Emitter::emit_for(const ir::For& loop) {
   invariant(loop.kind != ir::LoopKind::block && loop.kind != ir::LoopKind::thread, "kernel '{}' holds a GPU loop", kernel_.name);
-  if (loop.step > 1) emit_vector_loop(loop);
-  else if (loop.kind == ir::LoopKind::unrolled) emit_unrolled(loop);
-  else emit_scalar_loop(loop);
+  if (loop.step > 1)
+    emit_vector_loop(loop);
+  else if (loop.kind == ir::LoopKind::unrolled)
+    emit_unrolled(loop);
+  else
+    emit_scalar_loop(loop);
 }
 
 std::pair<llvm::Value*, llvm::Value*> Emitter::range(const ir::For& loop) {
@@ -162,8 +173,10 @@ std::vector<Parts> Emitter::initial(const ir::For& loop) {
 
 void Emitter::define_results(const ir::For& loop, const std::vector<Parts>& values) {
   for (std::size_t k = 0; k < loop.carries.size(); ++k) {
-    if (lanes_) define(loop.carries[k].result, values[k]);
-    else define(loop.carries[k].result, values[k][0]);
+    if (lanes_)
+      define(loop.carries[k].result, values[k]);
+    else
+      define(loop.carries[k].result, values[k][0]);
   }
 }
 
@@ -173,13 +186,16 @@ llvm::Instruction* Emitter::invariant_place(unsigned depth) const {
   return nullptr;
 }
 
-std::vector<Parts> Emitter::emit_body(const ir::For& loop, llvm::Value* at, const std::vector<Parts>& inside, llvm::Instruction* entry) {
+std::vector<Parts> Emitter::emit_body(const ir::For& loop, llvm::Value* at, const std::vector<Parts>& inside,
+                                      llvm::Instruction* entry) {
   ++depth_;
   entries_.push_back(entry);
   values_[loop.variable] = Lowered{at, loop.step > 1 ? 1 : 0, {}, depth_};
   for (std::size_t k = 0; k < loop.carries.size(); ++k) {
-    if (lanes_) define(loop.carries[k].inside, inside[k]);
-    else define(loop.carries[k].inside, inside[k][0]);
+    if (lanes_)
+      define(loop.carries[k].inside, inside[k]);
+    else
+      define(loop.carries[k].inside, inside[k][0]);
   }
   emit_block(loop.body);
   --depth_;
@@ -228,8 +244,9 @@ void add_incoming(const std::vector<Parts>& to, const std::vector<Parts>& values
 
 }  // namespace
 
-std::vector<Parts> Emitter::counted_loop(const ir::For& loop, llvm::Value* low, llvm::Value* high, const std::vector<Parts>& init, bool masked) {
-  llvm::BasicBlock* const before = builder_.GetInsertBlock(), *const body = block("loop"), *const after = block("done");
+std::vector<Parts> Emitter::counted_loop(const ir::For& loop, llvm::Value* low, llvm::Value* high, const std::vector<Parts>& init,
+                                         bool masked) {
+  llvm::BasicBlock *const before = builder_.GetInsertBlock(), *const body = block("loop"), *const after = block("done");
   llvm::Value* const step = builder_.getInt64(static_cast<std::uint64_t>(loop.step));
   llvm::Instruction* const entry = builder_.CreateCondBr(builder_.CreateICmpSLT(low, high), body, after);
   builder_.SetInsertPoint(body);
@@ -291,9 +308,10 @@ void Emitter::emit_vector_loop(const ir::For& loop) {
   }
   // Without masks of its own, a target runs whole steps unmasked and the rest once.
   llvm::Value* const count = builder_.CreateSub(high, low);
-  llvm::Value* const whole = builder_.CreateAdd(low, builder_.CreateAnd(count, builder_.getInt64(~(std::uint64_t{lanes.count} - 1))));
+  llvm::Value* const whole =
+      builder_.CreateAdd(low, builder_.CreateAnd(count, builder_.getInt64(~(std::uint64_t{lanes.count} - 1))));
   const std::vector<Parts> carried = counted_loop(loop, low, whole, init, false);
-  llvm::BasicBlock* const before = builder_.GetInsertBlock(), *const rest = block("rest"), *const after = block("done");
+  llvm::BasicBlock *const before = builder_.GetInsertBlock(), *const rest = block("rest"), *const after = block("done");
   builder_.CreateCondBr(builder_.CreateICmpSLT(whole, high), rest, after);
   builder_.SetInsertPoint(rest);
   set_active(builder_.CreateSub(high, whole));
@@ -321,8 +339,10 @@ std::vector<const ir::Store*> Emitter::streaming_stores(const ir::For& loop) con
     int along = 0;
     bool known = true;
     for (const ir::Term& term : store->access.terms) {
-      if (term.index == loop.variable) along += term.stride == ir::Size::of(1) ? 1 : 2;
-      else known = known && !local.count(term.index);
+      if (term.index == loop.variable)
+        along += term.stride == ir::Size::of(1) ? 1 : 2;
+      else
+        known = known && !local.count(term.index);
     }
     if (known && along == 1) found.push_back(store);
   }
@@ -337,8 +357,8 @@ bool Emitter::emit_streaming_loop(const ir::For& loop, llvm::Value* low, llvm::V
   if (stores.empty()) return false;
   const std::vector<Parts> init = initial(loop);
   llvm::Value* const step = builder_.getInt64(static_cast<std::uint64_t>(loop.step));
-  llvm::BasicBlock* const before = builder_.GetInsertBlock(), *const pick = block("pick"), *const choose = block("choose"),
-                   *const whole = block("whole"), *const some = block("some"), *const after = block("done");
+  llvm::BasicBlock *const before = builder_.GetInsertBlock(), *const pick = block("pick"), *const choose = block("choose"),
+                          *const whole = block("whole"), *const some = block("some"), *const after = block("done");
   builder_.CreateBr(pick);
   builder_.SetInsertPoint(pick);
   llvm::PHINode* const at = builder_.CreatePHI(builder_.getInt64Ty(), 3);

@@ -18,10 +18,10 @@ namespace braze::codegen::cpu {
 
 // What a ValueId stands for at the point of emission.
 struct Lowered {
-  llvm::Value* scalar = nullptr;           // a uniform value; or lane 0 of an affine one
-  std::int64_t lane_stride = 0;            // affine i64: lane k is scalar + k * lane_stride
+  llvm::Value* scalar = nullptr;             // a uniform value; or lane 0 of an affine one
+  std::int64_t lane_stride = 0;              // affine i64: lane k is scalar + k * lane_stride
   llvm::SmallVector<llvm::Value*, 4> parts;  // a vector; then `scalar` is null
-  unsigned depth = 0;                      // loops around its definition
+  unsigned depth = 0;                        // loops around its definition
   bool is_vector() const { return !parts.empty(); }
   bool is_affine() const { return parts.empty() && lane_stride != 0; }
   bool is_uniform() const { return parts.empty() && lane_stride == 0; }
@@ -90,7 +90,8 @@ class Emitter {
   bool emit_streaming_loop(const ir::For& loop, llvm::Value* low, llvm::Value* high);
   std::vector<const ir::Store*> streaming_stores(const ir::For& loop) const;
   // A loop over [low, high) whose body is emitted once; `lanes` as they are within it.
-  std::vector<Parts> counted_loop(const ir::For& loop, llvm::Value* low, llvm::Value* high, const std::vector<Parts>& init, bool masked);
+  std::vector<Parts> counted_loop(const ir::For& loop, llvm::Value* low, llvm::Value* high, const std::vector<Parts>& init,
+                                  bool masked);
   // The body with the variable at `at` and the carried values `inside`; returns what they become. `entry` is the branch into
   // the loop, if the body stands in one.
   std::vector<Parts> emit_body(const ir::For& loop, llvm::Value* at, const std::vector<Parts>& inside, llvm::Instruction* entry);
@@ -108,7 +109,9 @@ class Emitter {
   DType element_type(const ir::Access& access) const;
   llvm::Type* memory_type(DType t, unsigned lanes);
   llvm::Value* element(llvm::Value* base, DType t, llvm::Value* index);
-  llvm::Value* element(llvm::Value* base, DType t, std::int64_t index) { return element(base, t, builder_.getInt64(static_cast<std::uint64_t>(index))); }
+  llvm::Value* element(llvm::Value* base, DType t, std::int64_t index) {
+    return element(base, t, builder_.getInt64(static_cast<std::uint64_t>(index)));
+  }
   llvm::Value* to_register(DType t, llvm::Value* in_memory);
   llvm::Value* to_memory(DType t, llvm::Value* in_register);
   llvm::Value* access_mask(const ir::Access& access, ir::ValueId predicate, unsigned p);
@@ -123,7 +126,8 @@ class Emitter {
   void store_first_lanes(DType t, llvm::Value* value, const Address& at, unsigned p);
   llvm::Value* offsets_in_memory(const Address& at);
   llvm::Value* indexed_lane(DType t, const Address& at, llvm::Value* offsets, unsigned p, llvm::Value* lane);
-  void store_contiguous(DType t, llvm::Value* value, llvm::Value* pointer, llvm::Value* mask, bool prefix, unsigned p, bool nontemporal);
+  void store_contiguous(DType t, llvm::Value* value, llvm::Value* pointer, llvm::Value* mask, bool prefix, unsigned p,
+                        bool nontemporal);
   void store_scattered(DType t, llvm::Value* value, const Address& at, llvm::Value* mask, bool prefix, unsigned p);
   void store_lanes(DType t, llvm::Value* value, const Address& at, llvm::Value* mask, unsigned p);
   // Emits `whole` for when all lanes are active and `some` for when not; returns their result, if they have one.
@@ -142,11 +146,12 @@ class Emitter {
   void emit_fold(const ir::Fold& fold);
   void emit_tree_fold(const ir::TreeFold& fold);
   void unrolled_tree_fold(const ir::TreeFold& fold);
-  std::vector<llvm::Value*> combine(const ir::Combine& combine, std::span<llvm::Value* const> earlier, std::span<llvm::Value* const> later);
+  std::vector<llvm::Value*> combine(const ir::Combine& combine, std::span<llvm::Value* const> earlier,
+                                    std::span<llvm::Value* const> later);
 
   // Where a scratch array lives.
   struct Scratch {
-    llvm::Value* base = nullptr;                     // stack and heap
+    llvm::Value* base = nullptr;                            // stack and heap
     std::vector<std::vector<llvm::AllocaInst*>> registers;  // [element][part]
   };
 
@@ -167,10 +172,10 @@ class Emitter {
   llvm::AllocaInst* idle_slot_ = nullptr;
   llvm::AllocaInst* saved_mode_ = nullptr;
   std::optional<Lanes> lanes_;
-  unsigned depth_ = 0;            // loops around what is being emitted
+  unsigned depth_ = 0;  // loops around what is being emitted
   // By depth, the branch that enters the loop there, before which invariant code may stand; null where there is none.
   std::vector<llvm::Instruction*> entries_{nullptr};
-  unsigned part_lanes_ = 1;       // L, where the loop has that many
+  unsigned part_lanes_ = 1;      // L, where the loop has that many
   bool several_faults_ = false;  // then statements stay in order across parts, so that the first fault is the interpreter's
   bool streams_ = false;         // a non-temporal store was emitted
 };

@@ -36,16 +36,30 @@ unsigned lanes_of(const llvm::Value* value) {
 llvm::Type* Instructions::type(DType t, unsigned lanes) {
   llvm::Type* scalar = nullptr;
   switch (t) {
-    case DType::boolean: scalar = b.getInt1Ty(); break;
+    case DType::boolean:
+      scalar = b.getInt1Ty();
+      break;
     case DType::u8:
-    case DType::i8: scalar = b.getInt8Ty(); break;
+    case DType::i8:
+      scalar = b.getInt8Ty();
+      break;
     case DType::i16:
     case DType::f16:
-    case DType::bf16: scalar = b.getInt16Ty(); break;
-    case DType::i32: scalar = b.getInt32Ty(); break;
-    case DType::i64: scalar = b.getInt64Ty(); break;
-    case DType::f32: scalar = b.getFloatTy(); break;
-    case DType::f64: scalar = b.getDoubleTy(); break;
+    case DType::bf16:
+      scalar = b.getInt16Ty();
+      break;
+    case DType::i32:
+      scalar = b.getInt32Ty();
+      break;
+    case DType::i64:
+      scalar = b.getInt64Ty();
+      break;
+    case DType::f32:
+      scalar = b.getFloatTy();
+      break;
+    case DType::f64:
+      scalar = b.getDoubleTy();
+      break;
   }
   return lanes == 1 ? scalar : llvm::FixedVectorType::get(scalar, lanes);
 }
@@ -113,7 +127,8 @@ void Instructions::for_each_lane(llvm::Value* count, llvm::function_ref<void(llv
   b.SetInsertPoint(after);
 }
 
-llvm::Value* Instructions::intrinsic(llvm::Intrinsic::ID id, llvm::ArrayRef<llvm::Type*> types, llvm::ArrayRef<llvm::Value*> arguments) {
+llvm::Value* Instructions::intrinsic(llvm::Intrinsic::ID id, llvm::ArrayRef<llvm::Type*> types,
+                                     llvm::ArrayRef<llvm::Value*> arguments) {
   return b.CreateIntrinsic(id, types, arguments);
 }
 
@@ -145,23 +160,32 @@ llvm::Value* Instructions::in_pieces(llvm::Value* x, unsigned native, llvm::func
 
 llvm::Value* Instructions::emit(const ir::Instruction& i, std::span<llvm::Value* const> in) {
   switch (i.op) {
-    case Primitive::constant: return constant(i.type, i.payload);
-    case Primitive::select: return b.CreateSelect(in[0], in[1], in[2]);
+    case Primitive::constant:
+      return constant(i.type, i.payload);
+    case Primitive::select:
+      return b.CreateSelect(in[0], in[1], in[2]);
     case Primitive::eq:
     case Primitive::ne:
     case Primitive::lt:
-    case Primitive::le: return compare(i, in[0], in[1]);
-    case Primitive::convert: return convert(i.type, i.from, in[0]);
-    case Primitive::bitcast: return b.CreateBitCast(in[0], type(i.type, lanes_of(in[0])));
+    case Primitive::le:
+      return compare(i, in[0], in[1]);
+    case Primitive::convert:
+      return convert(i.type, i.from, in[0]);
+    case Primitive::bitcast:
+      return b.CreateBitCast(in[0], type(i.type, lanes_of(in[0])));
     case Primitive::quo:
-    case Primitive::rem: return divide(i, in[0], in[1]);
+    case Primitive::rem:
+      return divide(i, in[0], in[1]);
     case Primitive::shl:
-    case Primitive::shr: return shift(i, in[0], in[1]);
+    case Primitive::shr:
+      return shift(i, in[0], in[1]);
     case Primitive::floor:
     case Primitive::ceil:
     case Primitive::trunc:
-    case Primitive::round_even: return rounding(i.op, in[0]);
-    case Primitive::ldexp: return features_.avx512 ? scalef(in[0], in[1]) : ldexp(in[0], in[1]);
+    case Primitive::round_even:
+      return rounding(i.op, in[0]);
+    case Primitive::ldexp:
+      return features_.avx512 ? scalef(in[0], in[1]) : ldexp(in[0], in[1]);
     case Primitive::fma:
       if (!features_.fma) return i.type == DType::f32 ? fma_in_f64(in[0], in[1], in[2]) : call_each("fma", in);
       return intrinsic(llvm::Intrinsic::fma, {in[0]->getType()}, {in[0], in[1], in[2]});
@@ -170,29 +194,42 @@ llvm::Value* Instructions::emit(const ir::Instruction& i, std::span<llvm::Value*
       const std::string_view symbol = i.type == DType::f32 ? function.name_f32 : function.name;
       return call_each(std::string(symbol).c_str(), in.first(function.arity));
     }
-    case Primitive::check: return in[0];
-    default: return arithmetic(i, in);
+    case Primitive::check:
+      return in[0];
+    default:
+      return arithmetic(i, in);
   }
 }
 
 llvm::Value* Instructions::arithmetic(const ir::Instruction& i, std::span<llvm::Value* const> in) {
   const bool floating = is_float(i.type);
   switch (i.op) {
-    case Primitive::add: return floating ? b.CreateFAdd(in[0], in[1]) : b.CreateAdd(in[0], in[1]);
-    case Primitive::sub: return floating ? b.CreateFSub(in[0], in[1]) : b.CreateSub(in[0], in[1]);
-    case Primitive::mul: return floating ? b.CreateFMul(in[0], in[1]) : b.CreateMul(in[0], in[1]);
-    case Primitive::neg: return floating ? b.CreateFNeg(in[0]) : b.CreateNeg(in[0]);
+    case Primitive::add:
+      return floating ? b.CreateFAdd(in[0], in[1]) : b.CreateAdd(in[0], in[1]);
+    case Primitive::sub:
+      return floating ? b.CreateFSub(in[0], in[1]) : b.CreateSub(in[0], in[1]);
+    case Primitive::mul:
+      return floating ? b.CreateFMul(in[0], in[1]) : b.CreateMul(in[0], in[1]);
+    case Primitive::neg:
+      return floating ? b.CreateFNeg(in[0]) : b.CreateNeg(in[0]);
     case Primitive::abs:
       if (floating) return intrinsic(llvm::Intrinsic::fabs, {in[0]->getType()}, {in[0]});
       if (!is_signed(i.type)) return in[0];
       return intrinsic(llvm::Intrinsic::abs, {in[0]->getType()}, {in[0], b.getFalse()});
-    case Primitive::div: return b.CreateFDiv(in[0], in[1]);
-    case Primitive::sqrt: return intrinsic(llvm::Intrinsic::sqrt, {in[0]->getType()}, {in[0]});
-    case Primitive::copysign: return intrinsic(llvm::Intrinsic::copysign, {in[0]->getType()}, {in[0], in[1]});
-    case Primitive::bit_and: return b.CreateAnd(in[0], in[1]);
-    case Primitive::bit_or: return b.CreateOr(in[0], in[1]);
-    case Primitive::bit_xor: return b.CreateXor(in[0], in[1]);
-    default: break;
+    case Primitive::div:
+      return b.CreateFDiv(in[0], in[1]);
+    case Primitive::sqrt:
+      return intrinsic(llvm::Intrinsic::sqrt, {in[0]->getType()}, {in[0]});
+    case Primitive::copysign:
+      return intrinsic(llvm::Intrinsic::copysign, {in[0]->getType()}, {in[0], in[1]});
+    case Primitive::bit_and:
+      return b.CreateAnd(in[0], in[1]);
+    case Primitive::bit_or:
+      return b.CreateOr(in[0], in[1]);
+    case Primitive::bit_xor:
+      return b.CreateXor(in[0], in[1]);
+    default:
+      break;
   }
   invariant(false, "no instruction for primitive {}", info(i.op).name);
   return nullptr;
@@ -202,10 +239,14 @@ llvm::Value* Instructions::compare(const ir::Instruction& i, llvm::Value* a, llv
   using P = llvm::CmpInst::Predicate;
   const bool floating = is_float(i.from), is_signed_from = is_signed(i.from);
   switch (i.op) {
-    case Primitive::eq: return b.CreateCmp(floating ? P::FCMP_OEQ : P::ICMP_EQ, a, c);
-    case Primitive::ne: return b.CreateCmp(floating ? P::FCMP_UNE : P::ICMP_NE, a, c);
-    case Primitive::lt: return b.CreateCmp(floating ? P::FCMP_OLT : is_signed_from ? P::ICMP_SLT : P::ICMP_ULT, a, c);
-    default: return b.CreateCmp(floating ? P::FCMP_OLE : is_signed_from ? P::ICMP_SLE : P::ICMP_ULE, a, c);
+    case Primitive::eq:
+      return b.CreateCmp(floating ? P::FCMP_OEQ : P::ICMP_EQ, a, c);
+    case Primitive::ne:
+      return b.CreateCmp(floating ? P::FCMP_UNE : P::ICMP_NE, a, c);
+    case Primitive::lt:
+      return b.CreateCmp(floating ? P::FCMP_OLT : is_signed_from ? P::ICMP_SLT : P::ICMP_ULT, a, c);
+    default:
+      return b.CreateCmp(floating ? P::FCMP_OLE : is_signed_from ? P::ICMP_SLE : P::ICMP_ULE, a, c);
   }
 }
 
@@ -229,7 +270,9 @@ llvm::Value* Instructions::exact_quotient(DType t, llvm::Value* a, llvm::Value* 
   const DType wide = t == DType::i32 ? DType::f64 : DType::f32;
   llvm::Type* const floats = type(wide, lanes);
   llvm::Type* const words = type(DType::i32, lanes);
-  const auto widened = [&](llvm::Value* x) { return b.CreateSIToFP(is_signed(t) ? b.CreateSExt(x, words) : b.CreateZExt(x, words), floats); };
+  const auto widened = [&](llvm::Value* x) {
+    return b.CreateSIToFP(is_signed(t) ? b.CreateSExt(x, words) : b.CreateZExt(x, words), floats);
+  };
   return b.CreateTrunc(b.CreateFPToSI(b.CreateFDiv(widened(a), widened(c)), words), a->getType());
 }
 
@@ -251,8 +294,8 @@ llvm::Value* Instructions::divide(const ir::Instruction& i, llvm::Value* a, llvm
 
 llvm::Value* Instructions::rounding(Primitive op, llvm::Value* x) {
   if (!features_.sse41) return round_without_sse41(op, x);
-  const llvm::Intrinsic::ID id = op == Primitive::floor  ? llvm::Intrinsic::floor
-                                 : op == Primitive::ceil ? llvm::Intrinsic::ceil
+  const llvm::Intrinsic::ID id = op == Primitive::floor   ? llvm::Intrinsic::floor
+                                 : op == Primitive::ceil  ? llvm::Intrinsic::ceil
                                  : op == Primitive::trunc ? llvm::Intrinsic::trunc
                                                           : llvm::Intrinsic::roundeven;
   return intrinsic(id, {x->getType()}, {x});
@@ -307,7 +350,8 @@ llvm::Value* Instructions::scalef(llvm::Value* x, llvm::Value* power) {
                                     std::uint64_t{0});
     const int widen[] = {0, 1, 2, 2};
     llvm::Constant* const zeros = llvm::Constant::getNullValue(x->getType());
-    return slice(native_piece(b.CreateShuffleVector(x, zeros, widen), b.CreateShuffleVector(power, zeros, widen), smallest), 0, lanes);
+    return slice(native_piece(b.CreateShuffleVector(x, zeros, widen), b.CreateShuffleVector(power, zeros, widen), smallest), 0,
+                 lanes);
   }
   llvm::SmallVector<llvm::Value*, 8> pieces;
   const unsigned width = std::min(lanes, native);
@@ -323,13 +367,14 @@ llvm::Value* Instructions::ldexp(llvm::Value* x, llvm::Value* power) {
   const bool single = x->getType()->getScalarType()->isFloatTy();
   const std::int64_t top = single ? 127 : 1023, bottom = single ? -126 : -1022, digits = single ? 24 : 53;
   llvm::Type* const ints = int_type_like(x);
-  llvm::Value* const low = like(x, 3 * static_cast<double>(bottom)), *const high = like(x, 3 * static_cast<double>(top));
+  llvm::Value *const low = like(x, 3 * static_cast<double>(bottom)), *const high = like(x, 3 * static_cast<double>(top));
   llvm::Value* n = b.CreateSelect(b.CreateFCmpOGT(power, low), power, low);  // a NaN is put back at the end
   n = b.CreateSelect(b.CreateFCmpOLT(n, high), n, high);
   llvm::Value* result = x;
   const auto multiply = [&](llvm::Value* exponent) {
     // exponent + 1.5 * 2^23 (2^52) holds the integer in its low bits, so that no conversion of f64 to i64 is needed.
-    llvm::Value* const biased = b.CreateBitCast(b.CreateFAdd(exponent, like(x, (single ? 0x1.8p23 : 0x1.8p52) + static_cast<double>(top))), ints);
+    llvm::Value* const biased =
+        b.CreateBitCast(b.CreateFAdd(exponent, like(x, (single ? 0x1.8p23 : 0x1.8p52) + static_cast<double>(top))), ints);
     llvm::Value* const factor = b.CreateBitCast(b.CreateShl(biased, llvm::ConstantInt::get(ints, single ? 23 : 52)), x->getType());
     result = b.CreateFMul(result, factor);
   };
@@ -350,7 +395,7 @@ llvm::Value* Instructions::ldexp(llvm::Value* x, llvm::Value* power) {
 // f32 as the exact sum would. To odd is truncated, with the last bit set where something was lost.
 llvm::Value* Instructions::fma_in_f64(llvm::Value* x, llvm::Value* y, llvm::Value* z) {
   const unsigned lanes = lanes_of(x);
-  llvm::Type* const wide = type(DType::f64, lanes), *const words = type(DType::i64, lanes);
+  llvm::Type *const wide = type(DType::f64, lanes), *const words = type(DType::i64, lanes);
   llvm::Value* const product = b.CreateFMul(b.CreateFPExt(x, wide), b.CreateFPExt(y, wide));
   llvm::Value* const addend = b.CreateFPExt(z, wide);
   llvm::Value* const sum = b.CreateFAdd(product, addend);

@@ -69,9 +69,9 @@ class Instructions {
 
   // Applies `piece` to slices of `native` lanes, padding a shorter vector with zeros.
   llvm::Value* in_pieces(llvm::Value* x, unsigned native, llvm::function_ref<llvm::Value*(llvm::Value*)> piece);
-  llvm::Constant* like(const llvm::Value* x, double value);          // a float constant of x's type
+  llvm::Constant* like(const llvm::Value* x, double value);            // a float constant of x's type
   llvm::Constant* like_int(const llvm::Value* x, std::int64_t value);  // an integer constant of x's type
-  llvm::Type* int_type_like(const llvm::Value* x);                   // the integer type of x's shape and width
+  llvm::Type* int_type_like(const llvm::Value* x);                     // the integer type of x's shape and width
 
   llvm::IRBuilder<>& b;
   const Features& features_;

@@ -21,15 +21,14 @@ inline const llvm::Target* lookup_target(const llvm::Triple& triple, std::string
 
 inline std::unique_ptr<llvm::TargetMachine> create_target_machine(const llvm::Target& target, const llvm::Triple& triple,
                                                                   const std::string& cpu, const std::string& features,
-                                                                  const llvm::TargetOptions& options,
-                                                                  llvm::CodeGenOptLevel level) {
+                                                                  const llvm::TargetOptions& options, llvm::CodeGenOptLevel level) {
 #if LLVM_VERSION_MAJOR >= 21
   const llvm::Triple& name = triple;
 #else
   const std::string name = triple.str();
 #endif
-  return std::unique_ptr<llvm::TargetMachine>(target.createTargetMachine(name, cpu, features, options, llvm::Reloc::PIC_,
-                                                                         llvm::CodeModel::Small, level, /*JIT=*/true));
+  return std::unique_ptr<llvm::TargetMachine>(
+      target.createTargetMachine(name, cpu, features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small, level, /*JIT=*/true));
 }
 
 inline void set_target_triple(llvm::Module& module, const llvm::Triple& triple) {

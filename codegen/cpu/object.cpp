@@ -130,11 +130,14 @@ class CpuBackend final : public Backend {
     });
   }
 
-  std::string identity() const override { return fmt::format("cpu 1, LLVM {}, tuned for {}, {}", LLVM_VERSION_STRING, target_.cpu, features_); }
+  std::string identity() const override {
+    return fmt::format("cpu 1, LLVM {}, tuned for {}, {}", LLVM_VERSION_STRING, target_.cpu, features_);
+  }
 
  private:
   // The entry points' names, in order.
-  std::vector<std::string> emit_all(Compiler& compiler, llvm::Module& module, std::span<const ir::Kernel> kernels, const CompileOptions& options) const {
+  std::vector<std::string> emit_all(Compiler& compiler, llvm::Module& module, std::span<const ir::Kernel> kernels,
+                                    const CompileOptions& options) const {
     module.setDataLayout(compiler.machine->createDataLayout());
     cpu::set_target_triple(module, triple());
     std::set<std::string> taken;

@@ -96,7 +96,8 @@ class LinkContext final : public jitlink::JITLinkContext {
     for (const auto& entry : symbols) {
       void* const target = closed_list(text(entry.first));
       if (!target) {
-        outcome_.failure = fmt::format("compiled code asks for '{}', which is not in the closed list of symbols", text(entry.first));
+        outcome_.failure =
+            fmt::format("compiled code asks for '{}', which is not in the closed list of symbols", text(entry.first));
         continuation->run(llvm::createStringError(llvm::inconvertibleErrorCode(), "symbol outside the closed list"));
         return;
       }
@@ -116,7 +117,9 @@ class LinkContext final : public jitlink::JITLinkContext {
     return llvm::Error::success();
   }
 
-  void notifyFinalized(jitlink::JITLinkMemoryManager::FinalizedAlloc memory) override { outcome_.code->memory_ = std::move(memory); }
+  void notifyFinalized(jitlink::JITLinkMemoryManager::FinalizedAlloc memory) override {
+    outcome_.code->memory_ = std::move(memory);
+  }
 
  private:
   Outcome& outcome_;

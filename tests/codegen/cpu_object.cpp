@@ -39,7 +39,8 @@ ir::Kernel kernel_of(ir::Instruction instruction) {
   const std::uint32_t output = builder.buffer({instruction.type, true});
   const ir::ValueId n = builder.size("n");
   const ir::ValueId i = builder.open_for(ir::LoopKind::parallel, ir::Size::of_value(n), 16);
-  for (std::size_t k = 0; k < operands.size(); ++k) instruction.in[k] = builder.load({inputs[k], {{i, ir::Size::of(1)}}, ir::Size::of(0)});
+  for (std::size_t k = 0; k < operands.size(); ++k)
+    instruction.in[k] = builder.load({inputs[k], {{i, ir::Size::of(1)}}, ir::Size::of(0)});
   builder.store({output, {{i, ir::Size::of(1)}}, ir::Size::of(0)}, builder.append(instruction));
   builder.close_for();
   return kernel;
@@ -53,17 +54,20 @@ TEST_CASE("compiled code asks for the closed list of symbols only", "[cpu][sweep
     allowed.insert(std::string(ir::info(f).name));
     allowed.insert(std::string(ir::info(f).name_f32));
   }
-  for (const std::string& target : host_targets())
+  for (const std::string& target : host_targets()) {
+    const auto backend = codegen::make_cpu_backend(ir::target_named(target));
     for (const ir::Instruction& instruction : all_instructions()) {
       const ir::Kernel kernel = kernel_of(instruction);
-      const ir::Object object = codegen::make_cpu_backend(ir::target_named(target))->compile({&kernel, 1});
+      const ir::Object object = backend->compile({&kernel, 1});
       for (const std::string& symbol : undefined_symbols(object)) {
-        INFO(target << " " << info(instruction.op).name << " " << name(instruction.type) << " from " << name(instruction.from) << ": " << symbol);
+        INFO(target << " " << info(instruction.op).name << " " << name(instruction.type) << " from " << name(instruction.from)
+                    << ": " << symbol);
         CHECK(allowed.count(symbol) == 1);
         // A machine with vectors of its own needs libm for what the program calls, and nothing else.
         if (target == "avx512" && instruction.op != ir::Primitive::call) FAIL_CHECK("needs no library");
       }
     }
+  }
 }
 
 TEST_CASE("the loader refuses symbols outside the closed list", "[cpu]") {
@@ -82,7 +86,8 @@ TEST_CASE("the loader refuses symbols outside the closed list", "[cpu]") {
 }
 
 TEST_CASE("several kernels share an object, and equal names are told apart", "[cpu]") {
-  const std::vector<ir::Kernel> kernels = {parse(std::string(test_kernels::elementwise)), parse(std::string(test_kernels::elementwise)),
+  const std::vector<ir::Kernel> kernels = {parse(std::string(test_kernels::elementwise)),
+                                           parse(std::string(test_kernels::elementwise)),
                                            parse(std::string(test_kernels::inner_sum))};
   const Compiled compiled = compile("sse2", kernels);
   REQUIRE(compiled.object.entries.size() == 3);
@@ -94,11 +99,13 @@ TEST_CASE("several kernels share an object, and equal names are told apart", "[c
 TEST_CASE("dumps and identity name what the bytes depend on", "[cpu]") {
   const ir::Kernel kernel = parse(std::string(test_kernels::elementwise));
   const auto backend = codegen::make_cpu_backend(ir::target_named("sse2"));
-  CHECK_THAT(backend->source({&kernel, 1}, codegen::SourceKind::llvm), Catch::Matchers::ContainsSubstring("define i32 @k_mul_add(ptr"));
+  CHECK_THAT(backend->source({&kernel, 1}, codegen::SourceKind::llvm),
+             Catch::Matchers::ContainsSubstring("define i32 @k_mul_add(ptr"));
   CHECK_THAT(backend->source({&kernel, 1}, codegen::SourceKind::assembly), Catch::Matchers::ContainsSubstring("k_mul_add:"));
   CHECK_THROWS_AS(backend->source({&kernel, 1}, codegen::SourceKind::cuda), ValueError);
   std::set<std::string> identities;
-  for (const std::string& target : host_targets()) identities.insert(codegen::make_cpu_backend(ir::target_named(target))->identity());
+  for (const std::string& target : host_targets())
+    identities.insert(codegen::make_cpu_backend(ir::target_named(target))->identity());
   CHECK(identities.size() == host_targets().size());
   CHECK(backend->compile({&kernel, 1}).bytes == backend->compile({&kernel, 1}).bytes);
 }
@@ -132,7 +139,8 @@ TEST_CASE("threads compile, load, run and unload at once", "[cpu]") {
         const std::uint64_t scalar = ir::to_bits(static_cast<float>(t));
         const ir::KernelArgs args{buffers, &n, &scalar};
         if (code->entry(0)(&args, 0, n, nullptr) != 0) ++failures[static_cast<std::size_t>(t)];
-        if (std::any_of(z.begin(), z.end(), [&](float v) { return v != 2.0f * static_cast<float>(t) + 1.0f; })) ++failures[static_cast<std::size_t>(t)];
+        if (std::any_of(z.begin(), z.end(), [&](float v) { return v != 2.0f * static_cast<float>(t) + 1.0f; }))
+          ++failures[static_cast<std::size_t>(t)];
       }
     });
   for (std::thread& thread : threads) thread.join();

@@ -79,11 +79,16 @@ inline void append(Bytes& buffer, std::uint64_t bits) {
 
 inline bool is_nan(DType type, std::uint64_t bits) {
   switch (type) {
-    case DType::f16: return (bits & 0x7fff) > 0x7c00;
-    case DType::bf16: return (bits & 0x7fff) > 0x7f80;
-    case DType::f32: return (bits & 0x7fffffff) > 0x7f800000;
-    case DType::f64: return (bits & 0x7fffffffffffffff) > 0x7ff0000000000000;
-    default: return false;
+    case DType::f16:
+      return (bits & 0x7fff) > 0x7c00;
+    case DType::bf16:
+      return (bits & 0x7fff) > 0x7f80;
+    case DType::f32:
+      return (bits & 0x7fffffff) > 0x7f800000;
+    case DType::f64:
+      return (bits & 0x7fffffffffffffff) > 0x7ff0000000000000;
+    default:
+      return false;
   }
 }
 
@@ -95,22 +100,81 @@ inline std::vector<std::uint64_t> specials(DType type) {
     if constexpr (std::same_as<T, bool>) {
       out = {0, 1};
     } else if constexpr (ir::Integer<T>) {
-      for (std::int64_t v : {0, 1, 2, 3, 5, 7, 8, 9, 10, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 128, 255, -1, -2, -3, -7, -8, -10, -64, -100, -128})
+      for (std::int64_t v : {0,  1,  2,   3,   5,   7,   8,  9,  10, 15, 16, 17,  31,  32,   33,  63,
+                             64, 65, 100, 127, 128, 255, -1, -2, -3, -7, -8, -10, -64, -100, -128})
         out.push_back(ir::to_bits(static_cast<T>(v)));
       using Limits = std::numeric_limits<T>;
-      for (T v : {Limits::min(), static_cast<T>(Limits::min() + 1), Limits::max(), static_cast<T>(Limits::max() - 1), static_cast<T>(Limits::max() / 2)})
+      for (T v : {Limits::min(), static_cast<T>(Limits::min() + 1), Limits::max(), static_cast<T>(Limits::max() - 1),
+                  static_cast<T>(Limits::max() / 2)})
         out.push_back(ir::to_bits(v));
     } else {
-      for (double v : {0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.5, 7.0, 24.0, 100.0, 126.0, 127.0, 128.0, 149.0, 150.0, 151.0, 255.0, 256.0, 300.0, 1e-3, 1e-8, 1e-40,
-                       32767.0, 32768.0, 65503.0, 65504.0, 65519.0, 65520.0, 8388607.5, 8388608.0, 16777217.0, 2147483520.0, 2147483647.0, 2147483648.0, 4294967296.0,
-                       1e10, 9223371487098961920.0, 9223372036854775808.0, 1e20, 3.4e38, 1022.0, 1023.0, 1024.0, 1074.0, 1075.0, 5000.0, 1e300, 6e-8, 3e-5, 6.1e-5})
+      for (double v : {0.0,
+                       0.25,
+                       0.5,
+                       0.75,
+                       1.0,
+                       1.5,
+                       2.0,
+                       2.5,
+                       3.5,
+                       7.0,
+                       24.0,
+                       100.0,
+                       126.0,
+                       127.0,
+                       128.0,
+                       149.0,
+                       150.0,
+                       151.0,
+                       255.0,
+                       256.0,
+                       300.0,
+                       1e-3,
+                       1e-8,
+                       1e-40,
+                       32767.0,
+                       32768.0,
+                       65503.0,
+                       65504.0,
+                       65519.0,
+                       65520.0,
+                       8388607.5,
+                       8388608.0,
+                       16777217.0,
+                       2147483520.0,
+                       2147483647.0,
+                       2147483648.0,
+                       4294967296.0,
+                       1e10,
+                       9223371487098961920.0,
+                       9223372036854775808.0,
+                       1e20,
+                       3.4e38,
+                       1022.0,
+                       1023.0,
+                       1024.0,
+                       1074.0,
+                       1075.0,
+                       5000.0,
+                       1e300,
+                       6e-8,
+                       3e-5,
+                       6.1e-5})
         for (double s : {v, -v}) {
-          if constexpr (ir::Half<T>) out.push_back(ir::to_bits(ir::detail::convert<T>(static_cast<float>(s))));
-          else out.push_back(ir::to_bits(static_cast<T>(s)));
+          if constexpr (ir::Half<T>)
+            out.push_back(ir::to_bits(ir::detail::convert<T>(static_cast<float>(s))));
+          else
+            out.push_back(ir::to_bits(static_cast<T>(s)));
         }
-      const std::uint64_t inf = type == DType::f16 ? 0x7c00u : type == DType::bf16 ? 0x7f80u : type == DType::f32 ? 0x7f800000u : 0x7ff0000000000000u;
+      const std::uint64_t inf = type == DType::f16    ? 0x7c00u
+                                : type == DType::bf16 ? 0x7f80u
+                                : type == DType::f32  ? 0x7f800000u
+                                                      : 0x7ff0000000000000u;
       const std::uint64_t sign = std::uint64_t{1} << (8 * sizeof(T) - 1);
-      const std::uint64_t quiet = type == DType::f16 ? 0x200u : type == DType::bf16 ? 0x40u : type == DType::f32 ? 0x400000u : 0x8000000000000u;
+      const std::uint64_t quiet = type == DType::f16    ? 0x200u
+                                  : type == DType::bf16 ? 0x40u
+                                  : type == DType::f32  ? 0x400000u
+                                                        : 0x8000000000000u;
       // infinity, its neighbour, quiet and signalling NaN, the smallest and largest subnormal, the smallest normal
       const std::uint64_t implicit = quiet << 1;
       for (std::uint64_t v : {inf, inf - 1, inf + quiet, inf + 1, std::uint64_t{1}, implicit - 1, implicit}) {
@@ -137,14 +201,18 @@ inline std::uint64_t random_bits(DType type, std::mt19937_64& random) {
       const auto& values = table[static_cast<std::size_t>(type)];
       return values[random() % values.size()];
     }
-    case 1: return random() & mask;
+    case 1:
+      return random() & mask;
     default: {
       const auto small = static_cast<double>(static_cast<std::int64_t>(random() % 20001) - 10000) / 64.0;
       return ir::with_type(type, [&](auto tag) -> std::uint64_t {
         using T = typename decltype(tag)::type;
-        if constexpr (ir::Half<T>) return ir::to_bits(ir::detail::convert<T>(static_cast<float>(small)));
-        else if constexpr (ir::Real<T>) return ir::to_bits(static_cast<T>(small));
-        else return ir::to_bits(static_cast<T>(static_cast<std::int64_t>(small)));
+        if constexpr (ir::Half<T>)
+          return ir::to_bits(ir::detail::convert<T>(static_cast<float>(small)));
+        else if constexpr (ir::Real<T>)
+          return ir::to_bits(static_cast<T>(small));
+        else
+          return ir::to_bits(static_cast<T>(static_cast<std::int64_t>(small)));
       });
     }
   }
@@ -162,11 +230,14 @@ inline Bytes plain_buffer(DType type, std::size_t count, std::mt19937_64& random
   for (std::size_t i = 0; i < count; ++i) {
     const double value = static_cast<double>(static_cast<std::int64_t>(random() % 2000001) - 1000000) / 1e5;
     append(buffer, ir::with_type(type, [&](auto tag) -> std::uint64_t {
-      using T = typename decltype(tag)::type;
-      if constexpr (ir::Half<T>) return ir::to_bits(ir::detail::convert<T>(static_cast<float>(value)));
-      else if constexpr (std::same_as<T, bool>) return value > 0 ? 1 : 0;
-      else return ir::to_bits(static_cast<T>(value));
-    }));
+             using T = typename decltype(tag)::type;
+             if constexpr (ir::Half<T>)
+               return ir::to_bits(ir::detail::convert<T>(static_cast<float>(value)));
+             else if constexpr (std::same_as<T, bool>)
+               return value > 0 ? 1 : 0;
+             else
+               return ir::to_bits(static_cast<T>(value));
+           }));
   }
   return buffer;
 }
@@ -175,9 +246,9 @@ struct Launch {
   std::vector<Bytes> buffers;
   std::vector<std::int64_t> sizes;
   std::vector<std::uint64_t> scalars;
-  std::int64_t ranges = 1;      // the parallel loop is cut into so many, at multiples of the step
-  bool exact_nan = false;       // compare NaNs bit for bit
-  std::size_t misalign = 0;     // elements by which buffers start past a 64-byte boundary
+  std::int64_t ranges = 1;   // the parallel loop is cut into so many, at multiples of the step
+  bool exact_nan = false;    // compare NaNs bit for bit
+  std::size_t misalign = 0;  // elements by which buffers start past a 64-byte boundary
 };
 
 // Runs `function` over all of the parallel loop; returns the first fault.
@@ -199,7 +270,8 @@ inline std::int32_t check_code(const ir::Kernel& kernel, ir::KernelFunction code
   for (Bytes& buffer : expected) pointers.push_back(buffer.bytes.data() + buffer.origin * size_of(buffer.type));
   const ir::KernelArgs args{pointers.data(), launch.sizes.data(), launch.scalars.data()};
   const ir::LoopInterpreter interpreter(kernel);
-  const std::int32_t fault = run_ranges(kernel, launch, [&](std::int64_t begin, std::int64_t end) { return interpreter.run(args, begin, end); });
+  const std::int32_t fault =
+      run_ranges(kernel, launch, [&](std::int64_t begin, std::int64_t end) { return interpreter.run(args, begin, end); });
 
   for (const auto edge : {Guarded::Edge::back, Guarded::Edge::front}) {
     std::vector<std::unique_ptr<Guarded>> memory;
@@ -214,11 +286,13 @@ inline std::int32_t check_code(const ir::Kernel& kernel, ir::KernelFunction code
     const std::int64_t scratch_bytes = ir::scratch_bytes(kernel, launch.sizes);
     std::unique_ptr<void, void (*)(void*)> scratch(std::aligned_alloc(64, static_cast<std::size_t>(scratch_bytes + 64)), std::free);
     const ir::KernelArgs machine_args{places.data(), launch.sizes.data(), launch.scalars.data()};
-    const std::int32_t found = run_ranges(kernel, launch, [&](std::int64_t begin, std::int64_t end) { return code(&machine_args, begin, end, scratch.get()); });
+    const std::int32_t found = run_ranges(
+        kernel, launch, [&](std::int64_t begin, std::int64_t end) { return code(&machine_args, begin, end, scratch.get()); });
     CHECK(found == fault);
     if (fault) continue;  // what a faulting kernel writes is unspecified
     for (std::size_t b = 0; b < expected.size(); ++b) {
-      const std::size_t shift = edge == Guarded::Edge::front ? launch.misalign * static_cast<std::size_t>(size_of(expected[b].type)) : 0;
+      const std::size_t shift =
+          edge == Guarded::Edge::front ? launch.misalign * static_cast<std::size_t>(size_of(expected[b].type)) : 0;
       const char* const data = memory[b]->data() + shift;
       if (expected[b].bytes.empty() || std::memcmp(data, expected[b].bytes.data(), expected[b].bytes.size()) == 0) continue;
       const Bytes actual{expected[b].type, std::vector<char>(data, data + expected[b].bytes.size())};
@@ -230,7 +304,8 @@ inline std::int32_t check_code(const ir::Kernel& kernel, ir::KernelFunction code
         std::string inputs;
         for (std::size_t k = 0; k < b; ++k)
           if (launch.buffers[k].count() > i) inputs += fmt::format(" {:#x}", element_of(launch.buffers[k], i));
-        FAIL_CHECK(fmt::format("kernel {}: buffer {} element {} of {} is {:#x}, not {:#x}; inputs there:{}", kernel.name, b, i, name(actual.type), have, want, inputs));
+        FAIL_CHECK(fmt::format("kernel {}: buffer {} element {} of {} is {:#x}, not {:#x}; inputs there:{}", kernel.name, b, i,
+                               name(actual.type), have, want, inputs));
       }
     }
   }
