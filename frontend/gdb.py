@@ -14,8 +14,8 @@ class TensorPrinter:
         self.value = value
 
     def to_string(self):
-        describe = gdb.parse_and_eval("(const char *(*)(const void *)) braze_describe")
-        return describe(self.value.address).string()
+        call = "((const char *(*)(const void *)) braze_describe)({:#x})"
+        return gdb.parse_and_eval(call.format(int(self.value.address))).string()
 
 
 def find_printer(value):
