@@ -274,7 +274,8 @@ struct RandomCase::State {
     for (std::size_t i = 0; i < s.size(); ++i) ranges.push_back(random_range());
     const std::vector<Extent> all(s.begin(), s.end());
     const auto dense = [](const Numbers& n, std::size_t axis) {
-      return std::accumulate(n.begin() + static_cast<std::ptrdiff_t>(axis) + 1, n.end(), std::int64_t{1}, std::multiplies<>());
+      return std::accumulate(n.begin() + static_cast<std::ptrdiff_t>(axis) + 1, n.end(), std::int64_t{1},
+                             [](std::int64_t a, std::int64_t b) { return a * std::max<std::int64_t>(b, 1); });
     };
     l.offset = combine(all, [ranges, dense](const Numbers& n) {
       std::int64_t offset = 0, count = 1;
