@@ -11,6 +11,19 @@ namespace {
 // PyTorch's cat skips tensors of shape [0].
 bool skipped(const Tensor& t) { return t.dim() == 1 && t.size(0) == 0; }
 
+// One concat for each `most` values: where a part starts is a sum of all extents before it, and kernels grow with their number.
+std::vector<engine::Value> join_groups(std::span<const engine::Value> values, std::uint32_t axis, ir::Location where) {
+  constexpr std::size_t most = 32;
+  std::vector<engine::Value> out;
+  for (; !values.empty(); values = values.subspan(std::min(most, values.size()))) {
+    const std::span<const engine::Value> group = values.first(std::min(most, values.size()));
+    std::int64_t extent = 0;
+    for (const engine::Value& v : group) extent += v.type().shape[axis].number();
+    out.push_back(group.size() == 1 ? group[0] : engine::record(ir::Op::concat, group, ir::Concat{axis, extent}, where));
+  }
+  return out;
+}
+
 }  // namespace
 
 Tensor cat(std::span<const Tensor> tensors, std::int64_t dim, std::source_location where) {
@@ -24,8 +37,6 @@ Tensor cat(std::span<const Tensor> tensors, std::int64_t dim, std::source_locati
   }
   if (!first) return tensors[0].to(type, where).clone(where);
   const std::int64_t axis = wrap_dim(dim, first->dim());
-  Sizes sizes = first->sizes();
-  std::int64_t extent = 0;
   std::vector<engine::Value> values;
   for (const Tensor& t : tensors) {
     if (skipped(t)) continue;
@@ -34,11 +45,10 @@ Tensor cat(std::span<const Tensor> tensors, std::int64_t dim, std::source_locati
       require<ShapeError>(d == axis || t.size(d) == first->size(d),
                           "Sizes of tensors must match except in dimension {}. Expected size {} but got size {} for tensor number {} in the list.", axis,
                           first->size(d), t.size(d), &t - tensors.data());
-    extent += t.size(axis);
     values.push_back(cast(read(checked(t), location(where)), type, location(where)));
   }
-  if (values.size() == 1) return wrap(values[0]);
-  return wrap(engine::record(ir::Op::concat, values, ir::Concat{static_cast<std::uint32_t>(axis), extent}, location(where)));
+  while (values.size() > 1) values = join_groups(values, static_cast<std::uint32_t>(axis), location(where));
+  return wrap(values[0]);
 }
 
 Tensor cat(std::initializer_list<Tensor> tensors, std::int64_t dim, std::source_location where) {

@@ -1,6 +1,9 @@
 // From a graph to machine code in memory: where passes, code generation and runtime meet.
 #include <chrono>
 #include <cstdlib>
+#include <list>
+#include <mutex>
+#include <unordered_map>
 
 #include "codegen/backend.h"
 #include "frontend/engine/engine.h"
@@ -19,10 +22,55 @@ const codegen::Backend& cpu_backend() {
   return *backend;
 }
 
+// Machine code by kernel text: programs share kernels, and one program often holds a kernel many times. The text decides, so a
+// collision of hashes is no danger; the least recently used go first. Running programs keep theirs alive.
+class KernelCache {
+ public:
+  runtime::KernelEntry get(const ir::Kernel& kernel, bool streaming) {
+    const std::string text = ir::print(kernel);
+    const std::shared_ptr<Slot> slot = find_or_add((streaming ? "streaming" : "regular") + text.substr(text.find('(')));  // whatever its name
+    std::lock_guard building(slot->building);  // the others wait for the first
+    if (!slot->entry.regular) {
+      const codegen::CompileOptions options{.streaming = streaming};
+      std::shared_ptr<const runtime::Code> code = runtime::load(cpu_backend().compile({&kernel, 1}, options));
+      slot->entry = {code->entry(0), code};
+    }
+    return slot->entry;
+  }
+
+ private:
+  struct Slot {
+    std::mutex building;
+    runtime::KernelEntry entry;
+    std::list<std::string>::iterator recent;
+  };
+
+  std::shared_ptr<Slot> find_or_add(std::string text) {
+    std::lock_guard lock(mutex_);
+    if (const auto found = slots_.find(text); found != slots_.end()) {
+      recent_.splice(recent_.begin(), recent_, found->second->recent);
+      return found->second;
+    }
+    recent_.push_front(text);
+    auto slot = std::make_shared<Slot>();
+    slot->recent = recent_.begin();
+    slots_.emplace(std::move(text), slot);
+    if (slots_.size() > capacity) {
+      slots_.erase(recent_.back());
+      recent_.pop_back();
+    }
+    return slot;
+  }
+
+  static constexpr std::size_t capacity = 4096;
+  std::mutex mutex_;
+  std::list<std::string> recent_;
+  std::unordered_map<std::string, std::shared_ptr<Slot>> slots_;
+};
+
 runtime::KernelEntry compile_kernel(const ir::Kernel& kernel, bool streaming) {
-  const codegen::CompileOptions options{.streaming = streaming};
-  std::shared_ptr<const runtime::Code> code = runtime::load(cpu_backend().compile({&kernel, 1}, options));
-  return {code->entry(0), code};
+  static auto* cache = new KernelCache;  // threads may still compile while statics die
+  return cache->get(kernel, streaming);
 }
 
 constexpr std::string_view stages[] = {"graph", "fused", "loops", "steps", "llvm", "assembly", "cuda", "ptx"};
