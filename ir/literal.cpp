@@ -24,7 +24,9 @@ double largest(DType type) {
 }
 
 // The values that PyTorch takes; negative ones wrap into an unsigned type.
-std::int64_t lowest(DType type) { return is_signed(type) ? -(std::int64_t{1} << (8 * size_of(type) - 1)) : -255; }
+std::int64_t lowest(DType type) {
+  return is_signed(type) ? std::numeric_limits<std::int64_t>::min() >> (64 - 8 * size_of(type)) : -255;
+}
 std::int64_t highest(DType type) { return is_signed(type) ? ~lowest(type) : 255; }
 
 Literal of_bits(DType type, std::int64_t value) {

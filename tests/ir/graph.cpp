@@ -116,7 +116,7 @@ TEST_CASE("moving a graph keeps its nodes where they are") {
   CHECK(moved.type(x) == Type{DType::f32, {3}});
 }
 
-TEST_CASE("a chain of a million nodes builds, prints, parses, verifies, runs and dies on a small stack") {
+TEST_CASE("a chain of a million nodes builds, prints, parses, verifies, runs and dies on a small stack", "[slow]") {
   bool done = false;
   on_small_stack([&] {
     Graph g;

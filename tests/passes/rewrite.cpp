@@ -202,7 +202,7 @@ TEST_CASE("what a rule builds is rewritten in turn, across a long chain and on o
   CHECK(after.results[0] == after.parameters()[0]);
 }
 
-TEST_CASE("a million nodes of every kind are one walk") {
+TEST_CASE("a million nodes of every kind are one walk", "[slow]") {
   Graph graph;
   const Value x = graph.parameter({DType::f32, {4}}, Parameter::Kind::buffer, "x");
   Value v = x;
