@@ -27,8 +27,7 @@ const codegen::Backend& cpu_backend() {
 class KernelCache {
  public:
   runtime::KernelEntry get(const ir::Kernel& kernel, bool streaming) {
-    const std::string text = ir::print(kernel);
-    const std::shared_ptr<Slot> slot = find_or_add((streaming ? "streaming" : "regular") + text.substr(text.find('(')));  // whatever its name
+    const std::shared_ptr<Slot> slot = find_or_add((streaming ? "streaming " : "") + nameless_text(kernel));
     std::lock_guard building(slot->building);  // the others wait for the first
     if (!slot->entry.regular) {
       const codegen::CompileOptions options{.streaming = streaming};
@@ -44,6 +43,13 @@ class KernelCache {
     runtime::KernelEntry entry;
     std::list<std::string>::iterator recent;
   };
+
+  // What a kernel and its sizes are called does not change its code.
+  static std::string nameless_text(ir::Kernel kernel) {
+    kernel.name = "kernel";
+    for (std::size_t i = 0; i < kernel.size_names.size(); ++i) kernel.size_names[i] = fmt::format("s{}", i);
+    return ir::print(kernel);
+  }
 
   std::shared_ptr<Slot> find_or_add(std::string text) {
     std::lock_guard lock(mutex_);
