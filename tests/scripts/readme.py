@@ -12,6 +12,7 @@ import difflib
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -89,9 +90,22 @@ def example_problems():
     return []
 
 
+def added_op_problems():
+    """The README's row and meaning (```cpp add=FILE) make an op."""
+    blocks = dict(re.findall(r"^```cpp add=(\S+)\n(.*?)^```$", (root / "README.md").read_text(), re.M | re.S))
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(root / "ir", f"{folder}/ir")
+        for name, before in {"ir/ops.def": "BRAZE_UNARY(neg,", "ir/meaning.h": "template <RealScalar S> S rsqrt("}.items():
+            text = (root / name).read_text()
+            if name not in blocks or before not in text:
+                return [f"README.md shows nothing to add to {name}, or its place is gone"]
+            pathlib.Path(folder, name).write_text(text.replace(before, blocks[name] + before, 1))
+        return [got] if (got := run("c++ -std=c++20 -fsyntax-only -I. ir/meaning.cpp", folder, folder)) else []
+
+
 def main():
     texts = [root / "README.md", *sorted((root / "docs").glob("*.md"))]
-    problems, count = example_problems(), 0
+    problems, count = example_problems() + added_op_problems(), 0
     with tempfile.TemporaryDirectory() as home:
         subprocess.run(["cmake", "--install", build, "--prefix", f"{home}/braze"], stdout=subprocess.DEVNULL, check=True)
         for text in texts:
