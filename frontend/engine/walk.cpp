@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "frontend/engine/attributes_walk.h"
 #include "frontend/engine/engine.h"
 #include "frontend/engine/failures.h"
@@ -30,7 +32,8 @@ struct KeyWriter {
   }
 };
 
-// Reads of a donated leaf must all be in this walk, and nobody else may hold its memory.
+// Reads of a donated leaf must all be in this walk, and nobody else may hold its memory. Whether the readers themselves are done
+// with it is keep_what_is_read_again's business.
 bool may_be_overwritten(const Node& node, std::uint32_t uses) {
   return node.result_count == 1 && node.references.load(std::memory_order_acquire) == uses &&
          node.holders.load(std::memory_order_acquire) == 0 && node.buffers[0].unique() && !node.buffers[0].borrowed();
@@ -91,6 +94,22 @@ void count_uses(const WalkOptions& options, Walk& out) {
   for (std::size_t i = 0; i < out.nodes.size(); ++i)
     if (out.kinds[i] == Walk::Kind::leaf && out.nodes[i]->evaluated() && may_be_overwritten(*out.nodes[i], out.uses[i]))
       out.kinds[i] = Walk::Kind::donated;
+}
+
+// A pending node whose result is not kept, but which a later evaluation needs, computes it again then: what it reads must last.
+void keep_what_is_read_again(Walk& out) {
+  if (std::find(out.kinds.begin(), out.kinds.end(), Walk::Kind::donated) == out.kinds.end()) return;
+  thread_local std::vector<std::uint8_t> kept, needed;  // how many results of a node are outputs; whether a later reader needs it
+  kept.assign(out.nodes.size(), 0);
+  needed.assign(out.nodes.size(), 0);
+  for (const auto& [node, result] : out.outputs) ++kept[node->number];
+  for (std::size_t i = out.nodes.size(); i-- > 0;) {  // users first
+    Node* node = out.nodes[i];
+    if (out.kinds[i] == Walk::Kind::donated && needed[i]) out.kinds[i] = Walk::Kind::leaf;
+    if (out.kinds[i] != Walk::Kind::operation || kept[i] == node->result_count) continue;
+    if (needed[i] || node->references.load(std::memory_order_acquire) > out.uses[i])
+      for (const Value& v : node->in()) needed[v->number] = 1;
+  }
 }
 
 void write_node(const Node& node, Walk::Kind kind, KeyWriter& key) {
@@ -165,10 +184,11 @@ void walk(std::span<const Value> roots, const WalkOptions& options, Walk& out) {
   collect(roots, out);
   if (out.busy) return;
   count_uses(options, out);
+  choose_outputs(roots, options, out);
+  keep_what_is_read_again(out);
   KeyWriter key{out};
   key.structure(options.fuse);
   for (std::size_t i = 0; i < out.nodes.size(); ++i) write_node(*out.nodes[i], out.kinds[i], key);
-  choose_outputs(roots, options, out);
   key.tag(Tag::outputs);
   for (const auto& [node, result] : out.outputs) key.structure(std::uint64_t{node->number} << 1 | result);
 }
