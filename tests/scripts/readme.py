@@ -42,9 +42,25 @@ def commands(block):
     return list(zip(parts[1::2], parts[2::2]))
 
 
-def pattern_of(expected):
-    lines = [r"(?:.*\n)*?" if line == "..." else ".*".join(map(re.escape, line.split("..."))) + r"\n" for line in expected.splitlines()]
-    return re.compile("".join(lines))
+def matches(expected, got):
+    """Runs of lines between `...`: the first at the beginning, the last at the end, each other one at its first place."""
+    runs = [[]]
+    for line in expected.splitlines():
+        if line == "...":
+            runs.append([])
+        else:
+            runs[-1].append(re.compile(".*".join(map(re.escape, line.split("...")))))
+    lines, at = got.splitlines(), 0
+    for i, run in enumerate(runs):
+        last = len(lines) - len(run)
+        first = max(at, last) if i == len(runs) - 1 else at
+        if i == 0 and len(runs) > 1:
+            last = 0
+        places = range(first, last + 1)
+        at = next((p + len(run) for p in places if all(r.fullmatch(l) for r, l in zip(run, lines[p:]))), -1)
+        if at < 0 or (len(runs) == 1 and len(lines) != len(run)):
+            return False
+    return True
 
 
 def check(text_file, home):
@@ -68,7 +84,7 @@ def check(text_file, home):
                 got = run(command, folder, home)
                 if got and not got.endswith("\n"):
                     got += "\n"
-                right = pattern_of(expected).fullmatch(got) is not None
+                right = matches(expected, got)
                 printed.append(f"$ {command}\n{expected if right or '...' in expected else got}")
                 if not right and not (bless and "..." not in expected):
                     diff = difflib.unified_diff(expected.splitlines(), got.splitlines(), "shown", "printed", lineterm="", n=2)
