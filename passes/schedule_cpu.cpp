@@ -172,25 +172,36 @@ void store_outputs(NestEmitter& emit, bool row) {
 
 namespace {
 
-// An axis along which loads are contiguous that are strided along the last one: the other side of a transposition.
-std::optional<Variable> crossing_axis(const Context& context) {
+// Loads that are contiguous along some axis and strided along the last one: the other side of a transposition.
+struct Crossing {
+  Variable axis;
+  std::vector<ExprId> loads;
+};
+
+std::optional<Crossing> crossing_of(const Context& context) {
   const Nest& nest = context.nest;
   const ir::IndexTable& index = context.index();
   if (nest.axes.size() < 2) return std::nullopt;
   const auto inner = static_cast<Variable>(nest.axes.size() - 1);
-  for (const Expr& expr : nest.exprs) {
-    if (expr.kind != Expr::Kind::load) continue;
+  std::optional<Crossing> result;
+  for (ExprId e = 0; e < nest.exprs.size(); ++e) {
+    const Expr& expr = nest.exprs[e];
+    if (expr.kind != Expr::Kind::load || expr.guard != 0) continue;
     std::optional<Variable> contiguous;
-    bool strided = false;
+    bool strided = false, derived = false;
     for (const Affine::Term& term : nest.affines[expr.affine].terms) {
-      const ir::IndexNode& coefficient = index[term.coefficient];
-      const bool near = coefficient.op == ir::IndexOp::number && std::abs(coefficient.number) == 1;
-      if (term.variable == inner) strided = !near;
-      else if (near && term.variable < derived_base) contiguous = term.variable;
+      const bool one = index.is_number(term.coefficient, 1);
+      derived = derived || term.variable >= derived_base;
+      if (term.variable == inner)
+        strided = !one && !index.is_number(term.coefficient, -1);
+      else if (one)
+        contiguous = term.variable;
     }
-    if (strided && contiguous) return contiguous;
+    if (!strided || !contiguous || derived) continue;
+    if (!result) result = Crossing{*contiguous, {}};
+    if (result->axis == *contiguous) result->loads.push_back(e);
   }
-  return std::nullopt;
+  return result;
 }
 
 IndexId schedule_line(const Context& context, NestEmitter& emit) {
@@ -231,29 +242,46 @@ IndexId schedule_grid(const Context& context, NestEmitter& emit) {
   return extent;
 }
 
-// Tiles of `tile` places along the crossing axis, which is the innermost loop, so that a cache line that a strided load fetches for one
-// place serves the next ones.
-IndexId schedule_tiles(const Context& context, NestEmitter& emit, Variable crossing) {
-  constexpr std::int64_t tile = 32, tile_columns = 256;
+// Tiles of places along the crossing axis and columns along the last one. What is read across goes through a tile in scratch, which is
+// filled along the crossing axis: each cache line is fetched once and whole, whatever the strides.
+IndexId schedule_tiles(const Context& context, NestEmitter& emit, const Crossing& crossing) {
+  constexpr std::int64_t tile_places = 32, tile_columns = 64;
+  constexpr std::int64_t pitch = tile_places + 1;  // so that a column of the tile is spread over the cache
   const Nest& nest = context.nest;
   ir::IndexTable& index = context.index();
+  ir::KernelBuilder& builder = emit.builder();
   const auto inner = static_cast<Variable>(nest.axes.size() - 1);
   std::vector<IndexId> outer = context.extents(false);
-  outer[crossing] = index.ceil_div(outer[crossing], index.number(tile));
+  outer[crossing.axis] = index.ceil_div(outer[crossing.axis], index.number(tile_places));
   outer[inner] = index.ceil_div(outer[inner], index.number(tile_columns));
   const IndexId extent = context.product(outer);
   const Size size = emit.size(extent);
   const std::vector<ValueId> digits = emit.digits(emit.open(LoopKind::parallel, size), outer);
   for (Variable axis = 0; axis < inner; ++axis)
-    if (axis != crossing) emit.bind(axis, {digits[axis]});
-  const ir::BlockRange places = ir::emit_block_range(emit.builder(), emit.size(nest.axes[crossing].extent), digits[crossing], tile);
-  const ir::BlockRange columns = ir::emit_block_range(emit.builder(), emit.size(nest.axes[inner].extent), digits[inner], tile_columns);
-  emit.compute_invariant(output_exprs(nest, false), set_of({inner, crossing}));
+    if (axis != crossing.axis) emit.bind(axis, {digits[axis]});
+  const ir::BlockRange places = ir::emit_block_range(builder, emit.size(nest.axes[crossing.axis].extent), digits[crossing.axis], tile_places);
+  const ir::BlockRange columns = ir::emit_block_range(builder, emit.size(nest.axes[inner].extent), digits[inner], tile_columns);
+  emit.compute_invariant(output_exprs(nest, false), set_of({inner, crossing.axis}));
+
+  std::vector<std::uint32_t> tiles;
+  for (const ExprId load : crossing.loads) tiles.push_back(builder.scratch(nest.exprs[load].type, ir::Space::heap, Size::of(pitch * tile_columns)));
+  const auto at = [&](std::size_t tile, ValueId column, ValueId place) {
+    return ir::Access{tiles[tile], {{column, Size::of(pitch)}, {place, Size::of(1)}}, {}};
+  };
+  const ValueId filled = emit.open(LoopKind::serial, columns.count);
+  emit.bind(inner, {columns.begin, filled});
+  const ValueId across = emit.open(LoopKind::serial, places.count, lanes(context));
+  emit.bind(crossing.axis, {places.begin, across});
+  for (std::size_t i = 0; i < tiles.size(); ++i) builder.store(at(i, filled, across), emit.value(crossing.loads[i]));
+  emit.close();
+  emit.close();
+
+  const ValueId place = emit.open(LoopKind::serial, places.count);
+  emit.bind(crossing.axis, {places.begin, place});
+  emit.compute_invariant(output_exprs(nest, false), set_of({inner}));
   const ValueId lane = emit.open(LoopKind::serial, columns.count, lanes(context));
   emit.bind(inner, {columns.begin, lane});
-  emit.compute_invariant(output_exprs(nest, false), set_of({crossing}));
-  const ValueId place = emit.open(LoopKind::serial, places.count);
-  emit.bind(crossing, {places.begin, place});
+  for (std::size_t i = 0; i < tiles.size(); ++i) emit.define(crossing.loads[i], builder.load(at(i, lane, place)));
   store_outputs(emit, false);
   emit.close();
   emit.close();
@@ -275,7 +303,7 @@ void schedule_elementwise(const Context& context) {
     emit.close();
   } else if (nest.axes.size() == 1) {
     extent = schedule_line(context, emit);
-  } else if (const auto crossing = crossing_axis(context)) {
+  } else if (const auto crossing = crossing_of(context)) {
     extent = schedule_tiles(context, emit, *crossing);
   } else {
     extent = schedule_grid(context, emit);
