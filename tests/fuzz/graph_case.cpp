@@ -98,7 +98,7 @@ std::optional<GraphCase> rebuild(const GraphCase& c, const Change& change) {
 
 class Reducer {
  public:
-  explicit Reducer(GraphCase c) : case_(std::move(c)) {}
+  Reducer(GraphCase c, Check check) : case_(std::move(c)), check_(std::move(check)) {}
 
   GraphCase take() {
     Change numbers;
@@ -115,7 +115,7 @@ class Reducer {
     if (late()) return false;
     std::optional<GraphCase> next = rebuild(case_, change);
     if (next) next = rebuild(*next, {});
-    if (!next || disagreement(*next).empty()) return false;
+    if (!next || check_(*next).empty()) return false;
     case_ = std::move(*next);
     return true;
   }
@@ -191,6 +191,7 @@ class Reducer {
   }
 
   GraphCase case_;
+  const Check check_;
   const std::chrono::steady_clock::time_point end_ = std::chrono::steady_clock::now() + std::chrono::seconds(60);
 };
 
@@ -229,7 +230,7 @@ std::string disagreement(const GraphCase& c) {
   }
 }
 
-GraphCase reduce(GraphCase c) { return Reducer(std::move(c)).take(); }
+GraphCase reduce(GraphCase c, Check check) { return Reducer(std::move(c), std::move(check)).take(); }
 
 std::string save(const GraphCase& c, const std::string& name, const std::string& why) {
   std::string head = why;

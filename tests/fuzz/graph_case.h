@@ -62,7 +62,8 @@ std::string disagreement(const GraphCase& c);
 
 // The smallest case found that still disagrees: outputs dropped, nodes replaced by parameters or operands, symbols by numbers,
 // extents by lesser ones.
-GraphCase reduce(GraphCase c);
+using Check = std::function<std::string(const GraphCase&)>;
+GraphCase reduce(GraphCase c, Check check = static_cast<std::string (*)(const GraphCase&)>(disagreement));
 
 // The case with its symbols and arguments as comments; returns the path.
 std::string save(const GraphCase& c, const std::string& name, const std::string& why);
