@@ -8,6 +8,7 @@
 Each text has a folder of its own with examples/ and tests/ in it; `braze` is on the PATH and ~/braze is an installation. BRAZE_BLESS=1 writes
 what is printed now into the texts, except where `...` stands.
 """
+import concurrent.futures
 import difflib
 import os
 import pathlib
@@ -121,15 +122,14 @@ def added_op_problems():
 
 def main():
     texts = [root / "README.md", *sorted((root / "docs").glob("*.md"))]
-    problems, count = example_problems() + added_op_problems(), 0
-    with tempfile.TemporaryDirectory() as home:
+    with tempfile.TemporaryDirectory() as home, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         subprocess.run(["cmake", "--install", build, "--prefix", f"{home}/braze"], stdout=subprocess.DEVNULL, check=True)
-        for text in texts:
-            n, wrong = check(text, home)
-            count += n
-            problems += wrong
-            if text.name == "README.md" and n < 5:
-                problems.append("README.md shows fewer than five tested commands")
+        added = pool.submit(added_op_problems)
+        checked = list(pool.map(lambda text: check(text, home), texts))
+        problems = example_problems() + added.result() + [problem for _, wrong in checked for problem in wrong]
+    count = sum(n for n, _ in checked)
+    if checked[0][0] < 5:
+        problems.append("README.md shows fewer than five tested commands")
     print("\n\n".join(problems) or f"{count} commands print what the texts show")
     return 1 if problems else 0
 
