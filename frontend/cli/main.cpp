@@ -15,7 +15,7 @@ namespace {
 
 using namespace braze;
 
-constexpr int user_error = 1, internal_error = 70;
+constexpr int user_error = 1, wrong_usage = 2, internal_error = 70;
 
 std::string read_file(const std::string& path) {
   if (path == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
@@ -121,7 +121,11 @@ int main(int argc, char** argv) {
   eval_command->add_option("--in", a.in, "NAME=FILE.npy or NAME=NUMBER");
   eval_command->add_option("--out", a.out, "a .npy file for the result");
   CLI::App* info_command = app.add_subcommand("info", "print the target and the passes");
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : wrong_usage;  // 0: --help was asked for
+  }
   try {
     if (*run_command) run(a);
     if (*dump_command) dump(a);

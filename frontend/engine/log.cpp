@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "frontend/engine/engine.h"
+#include "ir/error.h"
 
 namespace braze::engine {
 
@@ -21,12 +22,20 @@ Sink& sink() {
 
 unsigned explained_from_environment() {
   const char* text = std::getenv("BRAZE_EXPLAIN");
-  if (!text) return 0;
-  const std::string_view words = text;
   unsigned bits = 0;
-  if (words.find("flush") != words.npos) bits |= static_cast<unsigned>(Explain::flush);
-  if (words.find("compile") != words.npos) bits |= static_cast<unsigned>(Explain::compile);
-  if (words.find("fuse") != words.npos) bits |= static_cast<unsigned>(Explain::fuse);
+  for (std::string_view rest = text ? text : ""; !rest.empty();) {
+    const std::size_t comma = rest.find(',');
+    const std::string_view word = rest.substr(0, comma);
+    rest = comma == rest.npos ? std::string_view{} : rest.substr(comma + 1);
+    if (word == "flush")
+      bits |= static_cast<unsigned>(Explain::flush);
+    else if (word == "compile")
+      bits |= static_cast<unsigned>(Explain::compile);
+    else if (word == "fuse")
+      bits |= static_cast<unsigned>(Explain::fuse);
+    else
+      fail<ValueError>("BRAZE_EXPLAIN knows flush, compile and fuse, not '{}'", word);
+  }
   return bits;
 }
 

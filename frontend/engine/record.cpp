@@ -14,7 +14,11 @@ thread_local int tracing_depth = 0;
 
 std::int64_t environment_number(const char* name, std::int64_t otherwise) {
   const char* text = std::getenv(name);
-  return text ? std::strtoll(text, nullptr, 10) : otherwise;
+  if (!text) return otherwise;
+  char* end = nullptr;
+  const std::int64_t number = std::strtoll(text, &end, 10);
+  require<ValueError>(end != text && *end == '\0' && number > 0, "{} must be a positive number, not '{}'", name, text);
+  return number;
 }
 
 // Ops that only rename elements: an eager scope does not run them by themselves, a view of the result does no work.
