@@ -24,9 +24,13 @@ class Choices {
   std::int64_t between(std::int64_t low, std::int64_t high) { return low + below(high - low + 1); }  // both included
   bool chance(int percent) { return below(100) < percent; }
   template <class T>
-  const T& pick(const std::vector<T>& from) { return from[static_cast<std::size_t>(below(static_cast<std::int64_t>(from.size())))]; }
+  const T& pick(const std::vector<T>& from) {
+    return from[static_cast<std::size_t>(below(static_cast<std::int64_t>(from.size())))];
+  }
   template <class T>
-  T pick(std::initializer_list<T> from) { return from.begin()[below(static_cast<std::int64_t>(from.size()))]; }
+  T pick(std::initializer_list<T> from) {
+    return from.begin()[below(static_cast<std::int64_t>(from.size()))];
+  }
   std::mt19937& engine() { return random_; }
 
  private:

@@ -16,7 +16,8 @@ namespace braze::test {
 namespace {
 
 std::string compare(const CompiledGraph::Outcome& a, const CompiledGraph::Outcome& b, const std::string& which) {
-  if (a.fault != b.fault) return fmt::format("{} disagree about a fault ({} and {})", which, static_cast<int>(a.fault), static_cast<int>(b.fault));
+  if (a.fault != b.fault)
+    return fmt::format("{} disagree about a fault ({} and {})", which, static_cast<int>(a.fault), static_cast<int>(b.fault));
   for (std::size_t r = 0; r < a.results.size(); ++r)
     if (!same_bits(a.results[r], b.results[r]))
       return fmt::format("result {}: {} differ: {}", r, which, first_difference(a.results[r], b.results[r]));
@@ -28,8 +29,8 @@ std::string compare(const CompiledGraph::Outcome& a, const CompiledGraph::Outcom
 // One step of it. Without a change it drops what no result needs.
 struct Change {
   std::optional<std::vector<ir::Value>> results;
-  ir::Value replaced;                   // none: ~0
-  ir::Value by;                         // another value, or none: a new parameter that holds `elements`
+  ir::Value replaced;  // none: ~0
+  ir::Value by;        // another value, or none: a new parameter that holds `elements`
   ir::HostArray elements;
   std::function<ir::Extent(ir::Extent)> extent;
 };
@@ -127,8 +128,10 @@ class Reducer {
       rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i));
       Change change;
       change.results = rest;
-      if (attempt(change)) progress = true;
-      else ++i;
+      if (attempt(change))
+        progress = true;
+      else
+        ++i;
     }
     return progress;
   }
@@ -161,7 +164,8 @@ class Reducer {
     change.replaced = v;
     const ir::Node& node = case_.graph.node(v);
     std::vector<ir::Value> below(node.in.begin(), node.in.end());
-    for (ir::Value operand : node.in) below.insert(below.end(), case_.graph.node(operand).in.begin(), case_.graph.node(operand).in.end());
+    for (ir::Value operand : node.in)
+      below.insert(below.end(), case_.graph.node(operand).in.begin(), case_.graph.node(operand).in.end());
     for (ir::Value operand : below)
       if (change.by = operand; case_.graph.type(operand) == case_.graph.type(v) && attempt(change)) return true;
     if (node.op == ir::Op::constant || node.in.empty()) return false;

@@ -1,4 +1,6 @@
 // Random graphs over the whole op table, compared as tests/fuzz/graph_case.h says. A failure is reduced and saved as a .bz file.
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <set>
@@ -24,11 +26,12 @@ GraphCase make_case(const RandomCase& random, std::vector<ir::HostArray> argumen
 }
 
 void run_round(std::uint64_t seed) {
+  INFO("BRAZE_SEED=" << seed);  // what Catch prints if the code crashes
   Choices choices(seed);
   RandomCase random(choices, !choices.chance(30));
   const ir::Graph& graph = random.graph();
   // If the code crashes, this file is what is left.
-  const std::string running = save_case(graph, "running-graph", "BRAZE_SEED=" + std::to_string(seed));
+  const std::string running = save_case(graph, "running-" + std::to_string(getpid()), "BRAZE_SEED=" + std::to_string(seed));
   std::vector<ir::HostArray> arguments;
   std::vector<std::int64_t> symbols;
   std::string why;
@@ -47,13 +50,16 @@ void run_round(std::uint64_t seed) {
   }
   const GraphCase reduced = reduce(make_case(random, arguments, symbols));
   const std::string reduced_why = disagreement(reduced);
-  const std::string path = save(reduced, "graph-" + std::to_string(seed), why + "\nreduced: " + reduced_why + "\nBRAZE_SEED=" + std::to_string(seed));
+  const std::string path =
+      save(reduced, "graph-" + std::to_string(seed), why + "\nreduced: " + reduced_why + "\nBRAZE_SEED=" + std::to_string(seed));
   FAIL_CHECK("BRAZE_SEED=" << seed << ": " << why << "\nreduced to " << path << ":\n" << ir::print(reduced.graph) << reduced_why);
 }
 
 }  // namespace
 
-TEST_CASE("random graphs: machine code, both interpreters, fused and unfused agree", "[fuzz]") { fuzz("graphs", graphs_in_ci, run_round); }
+TEST_CASE("random graphs: machine code, both interpreters, fused and unfused agree", "[fuzz]") {
+  fuzz("graphs", graphs_in_ci, run_round);
+}
 
 TEST_CASE("random graphs cover the op table, and most draws of their sizes are defined") {
   std::set<ir::Op> seen;

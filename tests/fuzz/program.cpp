@@ -183,7 +183,8 @@ class Runner {
     const Tensor& t = tensor(v);
     const Model& m = model(v);
     if (t.dtype() != m.type() || t.sizes() != m.sizes)
-      return fail(fmt::format("v{}: {} {} where {} {} is right", v, name(t.dtype()), fmt::join(t.sizes(), ","), name(m.type()), fmt::join(m.sizes, ",")));
+      return fail(fmt::format("v{}: {} {} where {} {} is right", v, name(t.dtype()), fmt::join(t.sizes(), ","), name(m.type()),
+                              fmt::join(m.sizes, ",")));
     ir::HostArray got = ir::make_host_array(m.type(), m.sizes), wanted = ir::make_host_array(m.type(), m.sizes);
     const auto bits = m.read();
     for (std::size_t i = 0; i < bits.size(); ++i) put(wanted, static_cast<std::int64_t>(i), bits[i]);
@@ -192,14 +193,16 @@ class Runner {
       const std::uint64_t pair[] = {get(got, i), get(wanted, i)};
       const auto nan = [&](int k) { return is_float(m.type()) && ir::evaluate(Op::isnan, m.type(), {pair + k, 1}) != 0; };
       if (pair[0] != pair[1] && !(nan(0) && nan(1)))
-        return fail(fmt::format("v{}, element {} of {}[{}]: bits {:#x} where {:#x} are right", v, i, name(m.type()), fmt::join(m.sizes, ","), pair[0], pair[1]));
+        return fail(fmt::format("v{}, element {} of {}[{}]: bits {:#x} where {:#x} are right", v, i, name(m.type()),
+                                fmt::join(m.sizes, ","), pair[0], pair[1]));
     }
   }
 
   // A result in new memory: the layout is the library's choice.
   void define(int out, Tensor t, DType type, Sizes sizes, const std::vector<std::uint64_t>& bits) {
     if (t.dtype() != type || t.sizes() != sizes)
-      return fail(fmt::format("{} [{}] where {} [{}] is right", name(t.dtype()), fmt::join(t.sizes(), ","), name(type), fmt::join(sizes, ",")));
+      return fail(fmt::format("{} [{}] where {} [{}] is right", name(t.dtype()), fmt::join(t.sizes(), ","), name(type),
+                              fmt::join(sizes, ",")));
     Model m{std::make_shared<Elements>(), t.storage_offset(), sizes, t.strides()};
     m.storage->type = type;
     std::int64_t reach = 0;
@@ -223,15 +226,24 @@ class Runner {
     using Kind = Step::Kind;
     if (s.kind != Kind::create && !defined(s.a)) return;
     switch (s.kind) {
-      case Kind::create: return create(s);
-      case Kind::view: return view(s);
-      case Kind::unary: return elementwise(s, 1, false);
-      case Kind::binary: return elementwise(s, 2, false);
-      case Kind::number: return with_number(s, false);
-      case Kind::unary_in_place: return elementwise(s, 1, true);
-      case Kind::binary_in_place: return elementwise(s, 2, true);
-      case Kind::number_in_place: return with_number(s, true);
-      case Kind::where: return where(s);
+      case Kind::create:
+        return create(s);
+      case Kind::view:
+        return view(s);
+      case Kind::unary:
+        return elementwise(s, 1, false);
+      case Kind::binary:
+        return elementwise(s, 2, false);
+      case Kind::number:
+        return with_number(s, false);
+      case Kind::unary_in_place:
+        return elementwise(s, 1, true);
+      case Kind::binary_in_place:
+        return elementwise(s, 2, true);
+      case Kind::number_in_place:
+        return with_number(s, true);
+      case Kind::where:
+        return where(s);
       case Kind::cast: {
         say("v{} = v{}.to({});", s.out, s.a, info(s.type).torch_name);
         if (s.type == model(s.a).type()) {  // itself
@@ -240,22 +252,30 @@ class Runner {
         }
         return define(s.out, tensor(s.a).to(s.type), s.type, model(s.a).sizes, cast(model(s.a).read(), model(s.a).type(), s.type));
       }
-      case Kind::reduce: return reduction(s);
-      case Kind::cat: return cat(s);
-      case Kind::copy: return copy(s);
+      case Kind::reduce:
+        return reduction(s);
+      case Kind::cat:
+        return cat(s);
+      case Kind::copy:
+        return copy(s);
       case Kind::fill: {
         const std::int64_t n = model(s.a).type() == DType::boolean ? s.numbers[0] % 2 : s.numbers[0] % 5;
         say("v{}.fill_({});", s.a, n);
-        return write(s.a, [&] { tensor(s.a).fill_(n); },
-                     std::vector<std::uint64_t>(static_cast<std::size_t>(model(s.a).count()), ir::literal(model(s.a).type(), n).bits));
+        return write(
+            s.a, [&] { tensor(s.a).fill_(n); },
+            std::vector<std::uint64_t>(static_cast<std::size_t>(model(s.a).count()), ir::literal(model(s.a).type(), n).bits));
       }
-      case Kind::copy_in: return copy_in(s);
-      case Kind::assign_through: return assign_through(s);
+      case Kind::copy_in:
+        return copy_in(s);
+      case Kind::assign_through:
+        return assign_through(s);
       case Kind::rebind:
         say("v{} = v{};", s.out, s.a);
         if (s.out == s.a) return;
-        if (defined(s.out)) tensor(s.out) = tensor(s.a), model(s.out) = model(s.a);
-        else at(s.out) = Variable(*at(s.a));
+        if (defined(s.out))
+          tensor(s.out) = tensor(s.a), model(s.out) = model(s.a);
+        else
+          at(s.out) = Variable(*at(s.a));
         return;
       case Kind::forget:
         say("v{} = Tensor();", s.a);
@@ -274,19 +294,24 @@ class Runner {
         return check(s.a);
       case Kind::compiled:
       case Kind::compiled_writes:
-      case Kind::compiled_captures: return compiled(s);
+      case Kind::compiled_captures:
+        return compiled(s);
     }
   }
 
   void create(const Step& s) {
     Sizes sizes;
-    for (std::int64_t i = 0; i < s.numbers[0] % 4; ++i) sizes.push_back(s.numbers[static_cast<std::size_t>(1 + i)] % 100 == 0 ? 0 : 1 + s.numbers[static_cast<std::size_t>(1 + i)] % (i == 2 ? 4 : 9));
+    for (std::int64_t i = 0; i < s.numbers[0] % 4; ++i)
+      sizes.push_back(s.numbers[static_cast<std::size_t>(1 + i)] % 100 == 0
+                          ? 0
+                          : 1 + s.numbers[static_cast<std::size_t>(1 + i)] % (i == 2 ? 4 : 9));
     if (sizes.size() == 1) sizes[0] = sizes[0] * (1 + s.numbers[4] % 40);
     std::mt19937 random(static_cast<unsigned>(s.numbers[5]));
     ir::HostArray data = special_array(s.type, sizes, random);
     std::vector<std::uint64_t> bits;
     for (std::int64_t i = 0; i < data.elements(); ++i) {
-      if (s.numbers[6] % 2 == 0) put(data, i, ir::literal(s.type, static_cast<std::int64_t>(random() % (s.type == DType::boolean ? 2 : 7))).bits);
+      if (s.numbers[6] % 2 == 0)
+        put(data, i, ir::literal(s.type, static_cast<std::int64_t>(random() % (s.type == DType::boolean ? 2 : 7))).bits);
       bits.push_back(get(data, i));
     }
     say("v{} = from_bytes(data{}, {{{}}}, {});", s.out, s.numbers[5] % 1000, fmt::join(sizes, ", "), info(s.type).torch_name);
@@ -299,14 +324,17 @@ class Runner {
     const Tensor& t = tensor(s.a);
     Model m = model(s.a);
     const std::int64_t d = axis(s, s.a, 1), e = axis(s, s.a, 2);
-    const auto i = static_cast<std::size_t>(std::max<std::int64_t>(d, 0)), j = static_cast<std::size_t>(std::max<std::int64_t>(e, 0));
+    const auto i = static_cast<std::size_t>(std::max<std::int64_t>(d, 0)),
+               j = static_cast<std::size_t>(std::max<std::int64_t>(e, 0));
     const auto number = [&](std::size_t n) { return s.numbers[n]; };
     Tensor v;
     switch (s.numbers[0] % 10) {
       case 0:
       case 1: {
         if (d < 0) return;
-        const std::int64_t start = number(3) % (m.sizes[i] + 1), stop = number(8) % 3 == 0 ? m.sizes[i] : start + number(4) % (m.sizes[i] - start + 1), step = number(5) % 3 == 0 ? 2 : 1;
+        const std::int64_t start = number(3) % (m.sizes[i] + 1),
+                           stop = number(8) % 3 == 0 ? m.sizes[i] : start + number(4) % (m.sizes[i] - start + 1),
+                           step = number(5) % 3 == 0 ? 2 : 1;
         say("v{} = v{}.slice({}, {}, {}, {});", s.out, s.a, d, start, stop, step);
         v = t.slice(d, start, stop, step);
         m.offset += start * m.strides[i];
@@ -334,7 +362,9 @@ class Runner {
         say("v{} = v{}.diagonal(0, {}, {});", s.out, s.a, d, e);
         v = t.diagonal(0, d, e);
         const std::int64_t length = std::min(m.sizes[i], m.sizes[j]), stride = m.strides[i] + m.strides[j];
-        for (std::size_t k : {std::max(i, j), std::min(i, j)}) m.sizes.erase(m.sizes.begin() + static_cast<std::ptrdiff_t>(k)), m.strides.erase(m.strides.begin() + static_cast<std::ptrdiff_t>(k));
+        for (std::size_t k : {std::max(i, j), std::min(i, j)})
+          m.sizes.erase(m.sizes.begin() + static_cast<std::ptrdiff_t>(k)),
+              m.strides.erase(m.strides.begin() + static_cast<std::ptrdiff_t>(k));
         m.sizes.push_back(length), m.strides.push_back(stride);
         break;
       }
@@ -373,7 +403,8 @@ class Runner {
         Sizes sizes, strides;
         std::int64_t reach = 0;
         for (std::int64_t n = 0; n < 1 + number(3) % 3; ++n) {
-          const std::int64_t stride = n == 0 ? 1 + number(4) % 3 : number(5) % 12, size = 1 + number(static_cast<std::size_t>(6 + n)) % 6;
+          const std::int64_t stride = n == 0 ? 1 + number(4) % 3 : number(5) % 12,
+                             size = 1 + number(static_cast<std::size_t>(6 + n)) % 6;
           if (reach + (size - 1) * stride >= room) continue;
           reach += (size - 1) * stride;
           sizes.insert(sizes.begin(), size), strides.insert(strides.begin(), stride);
@@ -398,10 +429,12 @@ class Runner {
         if (!v.shares_storage(t)) return define(s.out, v, m.type(), to, m.read());
         const auto before = m.places();
         m.offset = v.storage_offset(), m.sizes = to, m.strides = v.strides();
-        if (m.count() == static_cast<std::int64_t>(before.size()) && m.places() != before) return fail("reshape gave a view of other elements");
+        if (m.count() == static_cast<std::int64_t>(before.size()) && m.places() != before)
+          return fail("reshape gave a view of other elements");
       }
     }
-    if (v.sizes() != m.sizes) return fail(fmt::format("v{} has sizes [{}], not [{}]", s.out, fmt::join(v.sizes(), ","), fmt::join(m.sizes, ",")));
+    if (v.sizes() != m.sizes)
+      return fail(fmt::format("v{} has sizes [{}], not [{}]", s.out, fmt::join(v.sizes(), ","), fmt::join(m.sizes, ",")));
     if (!v.shares_storage(t)) return fail(fmt::format("v{} is no view", s.out));
     at(s.out) = Variable{std::move(v), std::move(m)};
   }
@@ -440,11 +473,14 @@ class Runner {
     if (!bits) return;
     const DType result = ir::result_type(s.op, type);
     if (in_place) {
-      if (operands == 1) say("v{}.{}_();", s.a, name(s.op));
-      else say("v{}.{}_(v{});", s.a, name(s.op), s.b);
+      if (operands == 1)
+        say("v{}.{}_();", s.a, name(s.op));
+      else
+        say("v{}.{}_(v{});", s.a, name(s.op), s.b);
       const Tensor b = operands == 2 ? tensor(s.b) : Tensor();
-      return write(s.a, [&] { operands == 1 ? row(unaries, s.op).in_place(tensor(s.a)) : row(binaries, s.op).in_place(tensor(s.a), b); },
-                   cast(*bits, result, mine));
+      return write(
+          s.a, [&] { operands == 1 ? row(unaries, s.op).in_place(tensor(s.a)) : row(binaries, s.op).in_place(tensor(s.a), b); },
+          cast(*bits, result, mine));
     }
     if (operands == 1) {
       say("v{} = {}(v{});", s.out, name(s.op), s.a);
@@ -498,7 +534,11 @@ class Runner {
     rest.strides.erase(rest.strides.begin() + d);
     const bool logical = s.op == Op::any || s.op == Op::all;
     const DType result = logical ? DType::boolean : s.op == Op::sum ? DType::i64 : m.type();
-    const Op join = s.op == Op::sum ? Op::add : s.op == Op::max ? Op::maximum : s.op == Op::min ? Op::minimum : s.op == Op::any ? Op::logical_or : Op::logical_and;
+    const Op join = s.op == Op::sum   ? Op::add
+                    : s.op == Op::max ? Op::maximum
+                    : s.op == Op::min ? Op::minimum
+                    : s.op == Op::any ? Op::logical_or
+                                      : Op::logical_and;
     std::vector<std::uint64_t> bits;
     for (std::int64_t at : rest.places()) {
       row.offset = at;
@@ -513,7 +553,13 @@ class Runner {
     const Tensor& t = tensor(s.a);
     const bool extreme = s.op == Op::max || s.op == Op::min;
     say("v{} = v{}.{}{}({});", s.out, s.a, extreme ? "a" : "", name(s.op), d);
-    define(s.out, s.op == Op::sum ? t.sum(d) : s.op == Op::max ? t.amax({d}) : s.op == Op::min ? t.amin({d}) : s.op == Op::any ? t.any(d) : t.all(d), result, outer, bits);
+    define(s.out,
+           s.op == Op::sum   ? t.sum(d)
+           : s.op == Op::max ? t.amax({d})
+           : s.op == Op::min ? t.amin({d})
+           : s.op == Op::any ? t.any(d)
+                             : t.all(d),
+           result, outer, bits);
   }
 
   void cat(const Step& s) {
@@ -604,7 +650,8 @@ class Runner {
     const auto op = [&](Op o) { return *values(o, type, sizes, {model(s.a), model(s.b)}); };
     const Tensor arguments[] = {tensor(s.a), tensor(s.b)};
     if (s.kind == Step::Kind::compiled) {
-      static const CompiledFunction f([](std::span<const Tensor> in) { return std::vector<Tensor>{maximum(in[0], in[1]), minimum(in[0], in[1])}; });
+      static const CompiledFunction f(
+          [](std::span<const Tensor> in) { return std::vector<Tensor>{maximum(in[0], in[1]), minimum(in[0], in[1])}; });
       say("v{} = compiled(maximum)(v{}, v{});", s.out, s.a, s.b);
       const auto bits = op(Op::maximum);
       return define(s.out, f(arguments)[0], type, sizes, bits);
@@ -629,7 +676,8 @@ class Runner {
       captured.maximum_(in[1]);
       return std::vector<Tensor>{minimum(in[0], captured)};
     });
-    say("f = compiled([=v{}](a, b) {{ v{}.maximum_(b); return minimum(a, v{}); }}); f(v{}, v{}); v{} = f(v{}, v{});", s.c, s.c, s.c, s.a, s.b, s.out, s.a, s.b);
+    say("f = compiled([=v{}](a, b) {{ v{}.maximum_(b); return minimum(a, v{}); }}); f(v{}, v{}); v{} = f(v{}, v{});", s.c, s.c, s.c,
+        s.a, s.b, s.out, s.a, s.b);
     Tensor result;
     std::vector<std::uint64_t> bits;
     for (int call = 0; call < 2; ++call) {
@@ -650,12 +698,42 @@ class Runner {
 
 std::vector<Step> random_program(Choices& choices) {
   using Kind = Step::Kind;
-  static const std::vector<Kind> kinds = {
-      Kind::view, Kind::view, Kind::view, Kind::view, Kind::view, Kind::view, Kind::unary, Kind::binary, Kind::binary, Kind::number,
-      Kind::where, Kind::cast, Kind::reduce, Kind::cat, Kind::copy, Kind::unary_in_place, Kind::binary_in_place, Kind::binary_in_place,
-      Kind::number_in_place, Kind::number_in_place, Kind::fill, Kind::copy_in, Kind::copy_in, Kind::copy_in, Kind::assign_through,
-      Kind::assign_through, Kind::assign_through, Kind::rebind, Kind::forget, Kind::eval, Kind::eval_two, Kind::read, Kind::create,
-      Kind::compiled, Kind::compiled_writes, Kind::compiled_captures};
+  static const std::vector<Kind> kinds = {Kind::view,
+                                          Kind::view,
+                                          Kind::view,
+                                          Kind::view,
+                                          Kind::view,
+                                          Kind::view,
+                                          Kind::unary,
+                                          Kind::binary,
+                                          Kind::binary,
+                                          Kind::number,
+                                          Kind::where,
+                                          Kind::cast,
+                                          Kind::reduce,
+                                          Kind::cat,
+                                          Kind::copy,
+                                          Kind::unary_in_place,
+                                          Kind::binary_in_place,
+                                          Kind::binary_in_place,
+                                          Kind::number_in_place,
+                                          Kind::number_in_place,
+                                          Kind::fill,
+                                          Kind::copy_in,
+                                          Kind::copy_in,
+                                          Kind::copy_in,
+                                          Kind::assign_through,
+                                          Kind::assign_through,
+                                          Kind::assign_through,
+                                          Kind::rebind,
+                                          Kind::forget,
+                                          Kind::eval,
+                                          Kind::eval_two,
+                                          Kind::read,
+                                          Kind::create,
+                                          Kind::compiled,
+                                          Kind::compiled_writes,
+                                          Kind::compiled_captures};
   std::vector<Op> reductions;
   for (int i = 0; i < ir::op_count; ++i)
     if (ir::info(static_cast<Op>(i)).reduction()) reductions.push_back(static_cast<Op>(i));
@@ -690,8 +768,10 @@ std::vector<Step> reduce(std::vector<Step> steps) {
     for (std::size_t at = 0; at + chunk <= steps.size() && std::chrono::steady_clock::now() < end;) {
       std::vector<Step> rest = steps;
       rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(at), rest.begin() + static_cast<std::ptrdiff_t>(at + chunk));
-      if (!run_program(rest).empty()) steps = std::move(rest), progress = true;
-      else at += chunk;
+      if (!run_program(rest).empty())
+        steps = std::move(rest), progress = true;
+      else
+        at += chunk;
     }
     if (!progress) chunk /= 2;
   }

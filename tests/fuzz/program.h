@@ -13,10 +13,30 @@ namespace braze::test {
 
 struct Step {
   enum class Kind {
-    create, view, unary, binary, number, where, cast, reduce, cat, copy,                     // out = ...
-    unary_in_place, binary_in_place, number_in_place, fill, copy_in, assign_through,         // writes through a
-    rebind, forget, eval, eval_two, read,
-    compiled, compiled_writes, compiled_captures
+    create,
+    view,
+    unary,
+    binary,
+    number,
+    where,
+    cast,
+    reduce,
+    cat,
+    copy,  // out = ...
+    unary_in_place,
+    binary_in_place,
+    number_in_place,
+    fill,
+    copy_in,
+    assign_through,  // writes through a
+    rebind,
+    forget,
+    eval,
+    eval_two,
+    read,
+    compiled,
+    compiled_writes,
+    compiled_captures
   } kind{};
   int a = 0, b = 0, c = 0, out = 0;  // variables
   ir::Op op{};

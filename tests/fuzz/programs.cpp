@@ -11,6 +11,7 @@ namespace {
 constexpr int programs_in_ci = 800;
 
 void run_round(std::uint64_t seed) {
+  INFO("BRAZE_SEED=" << seed);  // what Catch prints if the code crashes
   Choices choices(seed);
   const std::vector<Step> steps = random_program(choices);
   const std::string why = run_program(steps);

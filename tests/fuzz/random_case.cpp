@@ -30,9 +30,9 @@ struct RandomCase::State {
   const bool exact;
   ir::Graph graph;
   std::vector<Rule> rules;
-  Numbers now;                        // the symbols' values while the graph grows
+  Numbers now;  // the symbols' values while the graph grows
   std::vector<Value> pool;
-  std::vector<Value> whole;           // values that are small integers and no -0
+  std::vector<Value> whole;            // values that are small integers and no -0
   std::vector<bool> whole_parameters;  // by parameter
   bool symbolic;
   std::vector<ir::Shape> themes;
@@ -70,7 +70,8 @@ struct RandomCase::State {
   }
   Extent product(const ir::Shape& shape) {
     if (shape.size() == 1) return shape[0];
-    return combine({shape.begin(), shape.end()}, [](const Numbers& n) { return std::accumulate(n.begin(), n.end(), std::int64_t{1}, std::multiplies<>()); });
+    return combine({shape.begin(), shape.end()},
+                   [](const Numbers& n) { return std::accumulate(n.begin(), n.end(), std::int64_t{1}, std::multiplies<>()); });
   }
   // Some numbers are symbols too, as the engine makes them.
   Extent number(std::int64_t n) {
@@ -205,7 +206,8 @@ struct RandomCase::State {
     const auto rank = static_cast<std::int64_t>(shape(x).size());
     const bool one = op == Op::argmax || op == Op::argmin || ir::info(op).results == 2;
     if (one && rank == 0) return x;
-    const std::uint64_t mask = one ? std::uint64_t{1} << choices.below(rank) : static_cast<std::uint64_t>(choices.below(std::int64_t{1} << rank));
+    const std::uint64_t mask =
+        one ? std::uint64_t{1} << choices.below(rank) : static_cast<std::uint64_t>(choices.below(std::int64_t{1} << rank));
     if (is_extreme(op)) {
       for (std::size_t i = 0; i < shape(x).size(); ++i)
         if (mask >> i & 1 && at(shape(x)[i]) == 0) return x;
@@ -237,7 +239,9 @@ struct RandomCase::State {
     }
     ir::Shape out = a;
     out[k] = shape(y)[k];
-    if (elements(a) > most_elements || elements(b) > most_elements || elements(out) * std::max<std::int64_t>(at(a[k]), 1) > 8 * most_elements) return x;
+    if (elements(a) > most_elements || elements(b) > most_elements ||
+        elements(out) * std::max<std::int64_t>(at(a[k]), 1) > 8 * most_elements)
+      return x;
     return add(Op::dot, {small_integers(x), small_integers(y)});
   }
 
@@ -245,7 +249,9 @@ struct RandomCase::State {
   struct Range {
     std::int64_t low, high, step;
     bool back;
-    std::int64_t size(std::int64_t n) const { return std::max<std::int64_t>(n - low - high, 0) / step + (std::max<std::int64_t>(n - low - high, 0) % step != 0); }
+    std::int64_t size(std::int64_t n) const {
+      return std::max<std::int64_t>(n - low - high, 0) / step + (std::max<std::int64_t>(n - low - high, 0) % step != 0);
+    }
     std::int64_t start(std::int64_t n) const { return size(n) == 0 ? 0 : back ? low + (size(n) - 1) * step : low; }
   };
   Range random_range() {
@@ -296,7 +302,8 @@ struct RandomCase::State {
     std::int64_t stride = 1, left = room, offset = 0;
     for (std::int64_t axis = choices.below(4); axis >= 0 && left > 0; --axis) {
       const std::int64_t extent = std::min<std::int64_t>(left, choices.pick({1, 2, 3, 4, 8, 9, 17, 64, 200}));
-      const std::int64_t size = choices.chance(70) ? extent : choices.between(1, extent), step = (size - 1) * 2 < extent && choices.chance(20) ? 2 : 1;
+      const std::int64_t size = choices.chance(70) ? extent : choices.between(1, extent),
+                         step = (size - 1) * 2 < extent && choices.chance(20) ? 2 : 1;
       const bool back = choices.chance(25);
       const auto place = static_cast<std::size_t>(choices.below(static_cast<std::int64_t>(l.sizes.size()) + 1));
       l.sizes.insert(place, size);
@@ -342,8 +349,10 @@ struct RandomCase::State {
       to.insert(static_cast<std::size_t>(choices.below(static_cast<std::int64_t>(to.size()) + 1)), left);
     } else {  // two neighbours join, and axes of one element come
       for (std::size_t i = 0; i < s.size(); ++i)
-        if (i + 1 < s.size() && choices.chance(40)) to.push_back(product({s[i], s[i + 1]})), ++i;
-        else to.push_back(s[i]);
+        if (i + 1 < s.size() && choices.chance(40))
+          to.push_back(product({s[i], s[i + 1]})), ++i;
+        else
+          to.push_back(s[i]);
       if (choices.chance(50)) to.insert(static_cast<std::size_t>(choices.below(static_cast<std::int64_t>(to.size()) + 1)), 1);
     }
     return moved(add(Op::reshape, {x}, ir::ToShape{to}), {x});
@@ -389,7 +398,8 @@ struct RandomCase::State {
         std::shuffle(p.order.begin(), p.order.end(), choices.engine());
         return moved(add(Op::permute, {x}, p), {x});
       }
-      case 1: return reshape(x);
+      case 1:
+        return reshape(x);
       case 2: {
         ir::Shape s = shape(x);
         for (Extent& e : s)
@@ -398,10 +408,14 @@ struct RandomCase::State {
         return elements(s) > most_elements ? x : expanded(x, s);
       }
       case 3:
-      case 4: return slice(x);
-      case 5: return moved(add(Op::flip, {x}, ir::Axes{static_cast<std::uint64_t>(choices.below(std::int64_t{1} << rank))}), {x});
-      case 6: return elements(shape(x)) > most_elements / 4 ? x : pad(x);
-      case 7: return elements(shape(x)) > most_elements / 4 ? x : concat(x);
+      case 4:
+        return slice(x);
+      case 5:
+        return moved(add(Op::flip, {x}, ir::Axes{static_cast<std::uint64_t>(choices.below(std::int64_t{1} << rank))}), {x});
+      case 6:
+        return elements(shape(x)) > most_elements / 4 ? x : pad(x);
+      case 7:
+        return elements(shape(x)) > most_elements / 4 ? x : concat(x);
       case 8: {
         ir::Layout l = random_layout(x);
         if (choices.chance(20)) repeat(l);
@@ -437,13 +451,15 @@ bool RandomCase::draw(std::vector<ir::HostArray>& arguments, std::vector<std::in
   symbols.clear();
   for (const Rule& rule : s.rules) symbols.push_back(rule(symbols));
   const auto count = [&](const ir::Shape& shape) {
-    return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, [&](std::int64_t a, Extent e) { return a * value_of(e, symbols); });
+    return std::accumulate(shape.begin(), shape.end(), std::int64_t{1},
+                           [&](std::int64_t a, Extent e) { return a * value_of(e, symbols); });
   };
   for (ir::NodeId id = 0; id < s.graph.size(); ++id) {
     const ir::Node& node = s.graph[id];
     for (const ir::Type& type : node.out)
       if (count(type.shape) > 8 * most_elements) return false;
-    if (node.op == Op::dot && count(node.out[0].shape) * value_of(s.shape(node.in[0])[s.shape(node.in[0]).size() - 1], symbols) > 40 * most_elements)
+    if (node.op == Op::dot &&
+        count(node.out[0].shape) * value_of(s.shape(node.in[0])[s.shape(node.in[0]).size() - 1], symbols) > 40 * most_elements)
       return false;
     if (!is_extreme(node.op)) continue;
     const ir::Shape& from = s.shape(node.in[0]);
@@ -459,7 +475,10 @@ bool RandomCase::draw(std::vector<ir::HostArray>& arguments, std::vector<std::in
     const bool whole = s.whole_parameters[p];
     for (std::int64_t i = 0; i < array.elements(); ++i)
       if (whole || s.choices.chance(30))
-        put(array, i, ir::literal(type.dtype, type.dtype == DType::boolean ? s.choices.below(2) : s.choices.between(is_signed(type.dtype) ? -3 : 0, 4)).bits);
+        put(array, i,
+            ir::literal(type.dtype,
+                        type.dtype == DType::boolean ? s.choices.below(2) : s.choices.between(is_signed(type.dtype) ? -3 : 0, 4))
+                .bits);
     arguments.push_back(std::move(array));
   }
   return true;
