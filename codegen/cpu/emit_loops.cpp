@@ -311,18 +311,97 @@ void Emitter::emit_vector_loop(const ir::For& loop) {
   llvm::Value* const whole =
       builder_.CreateAdd(low, builder_.CreateAnd(count, builder_.getInt64(~(std::uint64_t{lanes.count} - 1))));
   const std::vector<Parts> carried = counted_loop(loop, low, whole, init, false);
+  define_results(
+      loop, parts_are_independent(loop) ? rest_by_parts(loop, whole, high, carried) : rest_at_once(loop, whole, high, carried));
+  lanes_.reset();
+}
+
+std::vector<Parts> Emitter::rest_at_once(const ir::For& loop, llvm::Value* low, llvm::Value* high,
+                                         const std::vector<Parts>& carried) {
   llvm::BasicBlock *const before = builder_.GetInsertBlock(), *const rest = block("rest"), *const after = block("done");
-  builder_.CreateCondBr(builder_.CreateICmpSLT(whole, high), rest, after);
+  builder_.CreateCondBr(builder_.CreateICmpSLT(low, high), rest, after);
   builder_.SetInsertPoint(rest);
-  set_active(builder_.CreateSub(high, whole));
-  const std::vector<Parts> next = emit_body(loop, whole, carried, nullptr);
+  set_active(builder_.CreateSub(high, low));
+  const std::vector<Parts> next = emit_body(loop, low, carried, nullptr);
+  set_active(nullptr);
   llvm::BasicBlock* const latch = builder_.GetInsertBlock();
   builder_.CreateBr(after);
   builder_.SetInsertPoint(after);
-  const std::vector<Parts> results = phis(builder_, carried, before);
+  std::vector<Parts> results = phis(builder_, carried, before);
   add_incoming(results, next, latch);
-  define_results(loop, results);
-  lanes_.reset();
+  return results;
+}
+
+// Whether a step may be run part after part: nothing but straight code, and no array whose place depends on the part.
+bool Emitter::parts_are_independent(const ir::For& loop) const {
+  if (lanes_->parts == 1 || several_faults_) return false;
+  std::unordered_set<std::uint32_t> stored;
+  return std::all_of(loop.body.begin(), loop.body.end(), [&](const ir::Statement& statement) {
+    if (!is_straight(statement)) return false;
+    const auto own = [&](std::uint32_t buffer) {
+      return buffer >= ir::scratch_base && kernel_.scratch[buffer - ir::scratch_base].lanes > 1;
+    };
+    if (const auto* store = std::get_if<ir::Store>(&statement.node)) {
+      stored.insert(store->access.buffer);
+      return !own(store->access.buffer);
+    }
+    const auto* load = std::get_if<ir::Load>(&statement.node);
+    return !load || !(own(load->access.buffer) || (load->access.buffer >= ir::scratch_base && stored.count(load->access.buffer)));
+  });
+}
+
+// The rest as a loop over parts, so that its body is emitted once however many parts a step has. Carried parts wait in memory.
+std::vector<Parts> Emitter::rest_by_parts(const ir::For& loop, llvm::Value* low, llvm::Value* high,
+                                          const std::vector<Parts>& carried) {
+  const Lanes step = *lanes_;
+  llvm::Type* const word = builder_.getInt64Ty();
+  llvm::Value* const width = builder_.getInt64(step.part_lanes);
+  std::vector<llvm::AllocaInst*> slots;
+  const auto type_at = [&](std::size_t k) { return type_of(loop.carries[k].inside); };
+  const auto place = [&](std::size_t k, llvm::Value* p) {
+    return builder_.CreateGEP(memory_type(type_at(k), step.part_lanes), slots[k], p);
+  };
+  for (std::size_t k = 0; k < carried.size(); ++k)
+    slots.push_back(instructions_.slot(llvm::ArrayType::get(memory_type(type_at(k), step.part_lanes), step.parts), "parts"));
+
+  llvm::BasicBlock *const before = builder_.GetInsertBlock(), *const rest = block("rest"), *const body = block("part"),
+                          *const read = block("read"), *const after = block("done");
+  builder_.CreateCondBr(builder_.CreateICmpSLT(low, high), rest, after);
+  builder_.SetInsertPoint(rest);
+  for (std::size_t k = 0; k < carried.size(); ++k)
+    for (unsigned p = 0; p < step.parts; ++p)
+      builder_.CreateStore(to_memory(type_at(k), carried[k][p]), place(k, builder_.getInt64(p)));
+  llvm::Instruction* const entry = builder_.CreateBr(body);
+
+  builder_.SetInsertPoint(body);
+  llvm::PHINode *const at = builder_.CreatePHI(word, 2), *const p = builder_.CreatePHI(word, 2);
+  at->addIncoming(low, rest);
+  p->addIncoming(builder_.getInt64(0), rest);
+  lanes_->count = step.part_lanes;
+  lanes_->parts = 1;
+  set_active(builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, builder_.CreateSub(high, at), width));
+  std::vector<Parts> inside;
+  for (std::size_t k = 0; k < carried.size(); ++k)
+    inside.push_back({to_register(type_at(k), builder_.CreateLoad(memory_type(type_at(k), step.part_lanes), place(k, p)))});
+  const std::vector<Parts> next = emit_body(loop, at, inside, entry);
+  for (std::size_t k = 0; k < carried.size(); ++k) builder_.CreateStore(to_memory(type_at(k), next[k][0]), place(k, p));
+  llvm::Value* const following = builder_.CreateAdd(at, width);
+  at->addIncoming(following, builder_.GetInsertBlock());
+  p->addIncoming(builder_.CreateAdd(p, builder_.getInt64(1)), builder_.GetInsertBlock());
+  builder_.CreateCondBr(builder_.CreateICmpSLT(following, high), body, read);
+  lanes_ = step;
+
+  builder_.SetInsertPoint(read);
+  std::vector<Parts> read_back = carried;
+  for (std::size_t k = 0; k < carried.size(); ++k)
+    for (unsigned n = 0; n < step.parts; ++n)
+      read_back[k][n] =
+          to_register(type_at(k), builder_.CreateLoad(memory_type(type_at(k), step.part_lanes), place(k, builder_.getInt64(n))));
+  builder_.CreateBr(after);
+  builder_.SetInsertPoint(after);
+  std::vector<Parts> results = phis(builder_, carried, before);
+  add_incoming(results, read_back, read);
+  return results;
 }
 
 // The stores at the top of the body that may pass the cache: contiguous, in a streaming buffer, at an address known
