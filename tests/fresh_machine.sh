@@ -6,6 +6,7 @@
 # The machine is a debootstrap chroot of this machine's own release, with the package sources that apt uses here (the
 # security suite among them: bookworm has LLVM 22 nowhere else). What is committed is cloned into it. Its mounts live in
 # a namespace of their own and end with it. BRAZE_FRESH names a folder to use and keep; otherwise it is temporary.
+# BRAZE_FRESH_CCACHE names a compiler cache of this machine to share, for a quicker look: the clone lies where it lies here.
 set -euo pipefail
 
 root=$(git -C "$(dirname "${BASH_SOURCE[0]}")" rev-parse --show-toplevel)
@@ -32,11 +33,13 @@ if [[ ! -e $machine/etc/debian_version ]]; then
   debootstrap --variant=minbase --include=git,ca-certificates "$codename" "$machine" "$mirror" >"$machine.log" 2>&1 ||
     { tail -n 20 "$machine.log" >&2; exit 1; }
   rm -f "$machine.log"
+  echo force-unsafe-io >"$machine/etc/dpkg/dpkg.cfg.d/throw-away"  # nobody mourns it after a power cut
   awk '{ print "deb", $1, $2, $3 }' <<<"$sources" >"$machine/etc/apt/sources.list"
 fi
 cp -L /etc/resolv.conf /etc/hosts "$machine/etc/"
 
-rm -rf "$machine/root/braze" "$machine/root/braze.bundle"
+rm -rf --one-file-system "${machine:?}/$root" "$machine/root/braze.bundle"
+mkdir -p "$machine/root/.cache/ccache" "$machine/$(dirname "$root")"
 git -C "$root" bundle create -q "$machine/root/braze.bundle" HEAD
 
 cat >"$machine/root/prove.sh" <<'INSIDE'
@@ -44,8 +47,10 @@ set -euo pipefail
 mount -t proc proc /proc
 mount -t tmpfs tmpfs /dev/shm 2>/dev/null || true
 cd /root
-git -c advice.detachedHead=false clone -q braze.bundle braze
-cd braze
+root=$1
+shift
+git -c advice.detachedHead=false clone -q braze.bundle "$root"
+cd "$root"
 for command in "$@"; do
   echo "---- ./dev $command"
   SECONDS=0
@@ -59,7 +64,13 @@ again=$(find build -newer /root/stamp \( -name '*.o' -o -name '*.a' -o -name '*.
 [[ -z $again ]] || { echo "built again: $again"; exit 1; }
 INSIDE
 
-unshare --mount --pid --fork chroot "$machine" /usr/bin/env -i \
+# shellcheck disable=SC2016
+unshare --mount --pid --fork bash -euc '
+  machine=$1 cache=$2
+  shift 2
+  [[ -z $cache ]] || mount --bind "$cache" "$machine/root/.cache/ccache"
+  exec chroot "$machine" "$@"
+' bash "$machine" "${BRAZE_FRESH_CCACHE:-}" /usr/bin/env -i \
   HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 \
-  /bin/bash /root/prove.sh "${commands[@]}"
+  /bin/bash /root/prove.sh "$root" "${commands[@]}"
 echo "fresh machine: ${commands[*]} ok"
