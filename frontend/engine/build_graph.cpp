@@ -124,24 +124,34 @@ class GraphBuilder {
     invariant(next_ == walk_.numbers.size(), "the walk wrote {} numbers, the graph read {}", walk_.numbers.size(), next_);
   }
 
+  // The walk's operands of the next operation; each pass takes them in order.
+  std::span<const std::uint32_t> next_operands(const Node& node) {
+    const std::span<const std::uint32_t> operands = std::span(walk_.operands).subspan(next_operand_, node.operand_count);
+    next_operand_ += node.operand_count;
+    return operands;
+  }
+
+  const ir::Type& resolved_type(std::uint32_t operand) {
+    ir::Type& type = types_[operand >> 1][operand & 1];
+    for (ir::Extent& e : type.shape) e = extents_.resolve(e);
+    return type;
+  }
+
   void infer_operation(const Node& node, std::size_t i) {
+    const std::span<const std::uint32_t> operands = next_operands(node);
     std::vector<const ir::Type*> in;
-    for (const Value& v : node.in()) {
-      ir::Type& type = types_[v->number][v.result()];
-      for (ir::Extent& e : type.shape) e = extents_.resolve(e);
-      in.push_back(&type);
-    }
+    for (const std::uint32_t operand : operands) in.push_back(&resolved_type(operand));
     SymbolVisitor visitor{next_, extents_, in.empty() ? nullptr : &in[0]->shape};
     attributes_[i] = describe(node, visitor);
     // Describing may have found axes of one element.
-    for (const Value& v : node.in())
-      for (ir::Extent& e : types_[v->number][v.result()].shape) e = extents_.resolve(e);
+    for (const std::uint32_t operand : operands) resolved_type(operand);
     ir::infer(node.op, attributes_[i], in, {types_[i].data(), node.result_count}, extents_);
   }
 
   // Second pass: the graph, over one symbol a class.
   void emit_all() {
     out_.graph.name = "main";
+    next_operand_ = 0;
     values_.resize(walk_.nodes.size());
     for (std::size_t i = 0; i < walk_.nodes.size(); ++i) {
       const Node& node = *walk_.nodes[i];
@@ -158,7 +168,7 @@ class GraphBuilder {
           break;
         case Walk::Kind::operation: {
           std::vector<ir::Value> in;
-          for (const Value& v : node.in()) in.push_back(values_[v->number][v.result()]);
+          for (const std::uint32_t operand : next_operands(node)) in.push_back(values_[operand >> 1][operand & 1]);
           for_each_extent(attributes_[i], [&](ir::Extent& e) { e = final_extent(e); });
           const ir::NodeId id = out_.graph.add(node.op, in, std::move(attributes_[i]), node.location());
           for (unsigned r = 0; r < node.result_count; ++r) values_[i][r] = {id, r};
@@ -166,7 +176,7 @@ class GraphBuilder {
         }
       }
     }
-    for (const auto& [node, result] : walk_.outputs) out_.graph.results.push_back(values_[node->number][result]);
+    for (const std::uint32_t output : walk_.output_numbers) out_.graph.results.push_back(values_[output >> 1][output & 1]);
   }
 
   ir::Value parameter(std::size_t i, unsigned result, ir::Parameter::Kind kind) {
@@ -190,7 +200,8 @@ class GraphBuilder {
 
   const Walk& walk_;
   Extents extents_;
-  std::uint32_t next_ = 0;
+  std::uint32_t next_ = 0;        // number of the walk
+  std::size_t next_operand_ = 0;  // of the walk's operands
   std::vector<std::array<ir::Type, 2>> types_;
   std::vector<ir::Attributes> attributes_;
   std::vector<std::array<ir::Value, 2>> values_;

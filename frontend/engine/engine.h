@@ -73,7 +73,11 @@ struct Walk {
   std::vector<Node*> nodes;            // operands first, leaves and scalars included; Node::number indexes it
   std::vector<Kind> kinds;             // of `nodes`
   std::vector<std::uint32_t> uses;     // of `nodes`, by nodes of this walk
+  // The operands of the operations, one operation after another: index into `nodes` << 1 | result. Kept here because another
+  // thread's walk may number a shared leaf anew as soon as the mutex is free.
+  std::vector<std::uint32_t> operands;
   std::vector<std::pair<Node*, unsigned>> outputs;
+  std::vector<std::uint32_t> output_numbers;  // of `outputs`, numbered as operands are
   Node* busy = nullptr;                // a node that another thread is evaluating: wait and walk again
   Node* placeholder = nullptr;         // an argument of a function being traced
   void clear();

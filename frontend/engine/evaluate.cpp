@@ -173,8 +173,10 @@ void walk_now(std::span<const Value> roots, const WalkOptions& options, Walk& ou
 
 passes::Module pending_module(std::span<const Value> values) {
   Walk found;
-  walk_now(values, {.donate = false}, found);
   passes::Module module;
+  // Nothing marks these nodes as in flight, so the mutex keeps them pending until the graph is built.
+  std::unique_lock lock(engine_state().mutex);
+  while (walk(values, {.donate = false}, found), found.busy) engine_state().published.wait(lock);
   module.graph = build_graph(found).graph;
   return module;
 }

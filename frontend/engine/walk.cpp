@@ -140,7 +140,10 @@ void write_node(const Node& node, Walk::Kind kind, KeyWriter& key) {
   }
   key.structure(static_cast<std::uint64_t>(node.op));
   key.structure(node.operand_count);
-  for (const Value& v : node.in()) key.structure(std::uint64_t{v->number} << 1 | v.result());
+  for (const Value& v : node.in()) {
+    key.out.operands.push_back(v->number << 1 | v.result());
+    key.structure(key.out.operands.back());
+  }
   describe(node, key);
 }
 
@@ -175,7 +178,9 @@ void Walk::clear() {
   nodes.clear();
   kinds.clear();
   uses.clear();
+  operands.clear();
   outputs.clear();
+  output_numbers.clear();
   busy = placeholder = nullptr;
 }
 
@@ -190,7 +195,10 @@ void walk(std::span<const Value> roots, const WalkOptions& options, Walk& out) {
   key.structure(options.fuse);
   for (std::size_t i = 0; i < out.nodes.size(); ++i) write_node(*out.nodes[i], out.kinds[i], key);
   key.tag(Tag::outputs);
-  for (const auto& [node, result] : out.outputs) key.structure(std::uint64_t{node->number} << 1 | result);
+  for (const auto& [node, result] : out.outputs) {
+    out.output_numbers.push_back(node->number << 1 | result);
+    key.structure(out.output_numbers.back());
+  }
 }
 
 }  // namespace braze::engine
