@@ -305,6 +305,7 @@ void schedule_elementwise(const Context& context) {
     extent = schedule_line(context, emit);
   } else if (const auto crossing = crossing_of(context)) {
     extent = schedule_tiles(context, emit, *crossing);
+    lowered.long_stretches = false;
   } else {
     extent = schedule_grid(context, emit);
   }
