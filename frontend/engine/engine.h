@@ -46,6 +46,7 @@ const runtime::Block& buffer(const Value& value);
 // Recording evaluates the tallest pending subtree when one of these is passed. BRAZE_LIMIT_HEIGHT and so on override.
 struct Limits {
   std::uint32_t height = 512;
+  std::int64_t nodes = 1 << 14;  // recorded by this thread since it evaluated last: bounds wide graphs, which are not tall
   std::int64_t pinned_bytes = std::int64_t{64} << 20;  // evaluated buffers that only pending nodes own
 };
 Limits& limits();

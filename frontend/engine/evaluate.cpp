@@ -104,6 +104,7 @@ void evaluate_one_by_one(const Walk& joint) {
 }
 
 void evaluate_all(std::span<const Value> values, const WalkOptions& options) {
+  recorded_since_evaluation() = 0;
   // Not thread_local: evaluating may record (a host executor, a log sink), and recording may evaluate.
   Walk found;
   std::unique_lock lock(engine_state().mutex);

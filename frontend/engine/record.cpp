@@ -41,10 +41,13 @@ void keep_within_limits(std::span<const Value> in) {
   for (const Value& v : in)
     if (!v->evaluated() && (!tallest || v->height > (*tallest)->height)) tallest = &v;
   if (!tallest || tracing()) return;
-  const bool tall = (*tallest)->height >= limits().height;
-  if (!tall && pinned_bytes().load(std::memory_order_relaxed) <= limits().pinned_bytes) return;
+  const bool tall = (*tallest)->height >= limits().height, wide = recorded_since_evaluation() >= limits().nodes;
+  if (!tall && !wide && pinned_bytes().load(std::memory_order_relaxed) <= limits().pinned_bytes) return;
   if (explains(Explain::flush))
-    log(fmt::format("flush: {} at {}", tall ? fmt::format("{} pending ops in a row", (*tallest)->height) : "pinned memory",
+    log(fmt::format("flush: {} at {}",
+                    tall   ? fmt::format("{} pending ops in a row", (*tallest)->height)
+                    : wide ? fmt::format("{} ops recorded", recorded_since_evaluation())
+                           : "pinned memory",
                     ir::text((*tallest)->location())));
   evaluate({tallest, 1});
 }
@@ -57,6 +60,7 @@ TypeRef share_type(ir::Type type, std::span<const Value> in) {
 
 Value finish(Node* node) {
   counters().recorded.fetch_add(1, std::memory_order_relaxed);
+  ++recorded_since_evaluation();
   Value value = Value::adopt(node);
   if (eager_scope && !tracing_depth && !renames(node->op)) evaluate({&value, 1});
   return value;
@@ -89,6 +93,11 @@ std::atomic<std::int64_t>& pinned_bytes() {
   return bytes;
 }
 
+std::int64_t& recorded_since_evaluation() {
+  thread_local std::int64_t nodes = 0;
+  return nodes;
+}
+
 Counters& counters() {
   static Counters instance;
   return instance;
@@ -98,6 +107,7 @@ Limits& limits() {
   static Limits instance = [] {
     Limits l;
     l.height = static_cast<std::uint32_t>(environment_number("BRAZE_LIMIT_HEIGHT", l.height));
+    l.nodes = environment_number("BRAZE_LIMIT_NODES", l.nodes);
     l.pinned_bytes = environment_number("BRAZE_LIMIT_PINNED_BYTES", l.pinned_bytes);
     return l;
   }();

@@ -24,6 +24,9 @@ Counters& counters();
 // Bytes of evaluated buffers that only pending nodes own.
 std::atomic<std::int64_t>& pinned_bytes();
 
+// Nodes that this thread has recorded since it evaluated last.
+std::int64_t& recorded_since_evaluation();
+
 // Rank-0 types and the attributes of scalar parameters, one of each a dtype.
 const TypeRef& scalar_type(DType type);
 const AttributesRef& scalar_attributes(DType type);

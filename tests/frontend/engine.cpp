@@ -52,6 +52,7 @@ TEST_CASE("a million recorded ops are built and dropped on a small stack") {
     engine::Limits& limits = engine::limits();
     const engine::Limits saved = limits;
     limits.height = ~0u;
+    limits.nodes = 1 << 30;
     {
       Tensor x = ones({1});
       for (int i = 0; i < 1000000; ++i) x = x + 1;
@@ -66,6 +67,17 @@ TEST_CASE("a long loop flushes by itself and compiles little") {
   for (int i = 0; i < 5000; ++i) x = x + 1;
   CHECK(x(0).item<float>() == 5000);
   CHECK(compilations() - before <= 4);
+}
+
+TEST_CASE("a wide graph is flushed by the number of its ops") {
+  const engine::Limits saved = engine::limits();
+  engine::limits().nodes = 100;
+  const std::uint64_t before = engine_statistics().evaluations;
+  Tensor total = zeros({2});
+  for (int i = 0; i < 300; ++i) total = total + (ones({2}) * i).square();
+  CHECK(engine_statistics().evaluations - before >= 2);
+  CHECK(total(1).item<float>() == 8955050);
+  engine::limits() = saved;
 }
 
 TEST_CASE("threads that read one pending tensor evaluate it once") {
