@@ -18,30 +18,30 @@ namespace {
 
 constexpr std::int64_t precision = 4, threshold = 1000, edge_items = 3, line_width = 80;
 
-// All elements of one dtype, read once; index arithmetic on top of it selects what is shown.
+// Elements where they lie in memory, by offset: of a large tensor only what is shown is touched.
 class Elements {
  public:
   explicit Elements(const Tensor& tensor)
-      : sizes_(tensor.sizes()), type_(tensor.dtype()), bytes_(static_cast<std::size_t>(tensor.nbytes())) {
-    tensor.copy_to(bytes_.data(), type_);
-  }
+      : tensor_(tensor), sizes_(tensor.sizes()), strides_(tensor.strides()), type_(tensor.dtype()), data_(static_cast<const std::byte*>(tensor.data())) {}
   bool floating() const { return is_float(type_); }
-  double as_double(std::int64_t i) const { return std::bit_cast<double>(converted(i, DType::f64)); }
-  std::int64_t as_int(std::int64_t i) const { return static_cast<std::int64_t>(converted(i, DType::i64)); }
+  double as_double(std::int64_t offset) const { return std::bit_cast<double>(converted(offset, DType::f64)); }
+  std::int64_t as_int(std::int64_t offset) const { return static_cast<std::int64_t>(converted(offset, DType::i64)); }
   DType type() const { return type_; }
   const Sizes& sizes() const { return sizes_; }
+  const Sizes& strides() const { return strides_; }
 
  private:
-  std::uint64_t converted(std::int64_t i, DType to) const {
+  std::uint64_t converted(std::int64_t offset, DType to) const {
     std::uint64_t bits = 0;
-    const std::size_t element = static_cast<std::size_t>(size_of(type_));
-    std::memcpy(&bits, bytes_.data() + static_cast<std::size_t>(i) * element, element);
+    const std::int64_t element = size_of(type_);
+    std::memcpy(&bits, data_ + offset * element, static_cast<std::size_t>(element));
     if (type_ == to) return bits;
     return ir::evaluate({.op = ir::Primitive::convert, .type = to, .from = type_}, bits);
   }
-  Sizes sizes_;
+  Tensor tensor_;  // keeps the memory
+  Sizes sizes_, strides_;
   DType type_;
-  std::vector<std::byte> bytes_;
+  const std::byte* data_;
 };
 
 std::string unsigned_nan(double value, std::string text) { return std::isnan(value) ? "nan" : text; }
@@ -105,7 +105,7 @@ std::vector<std::int64_t> shown_indices(std::int64_t size, bool summarise) {
   for (std::int64_t i = 0; i < size; ++i) {
     if (dots && i == edge_items) {
       out.push_back(-1);
-      i = size - edge_items;
+      i = size - edge_items;  // the rest is not even looked at
     }
     out.push_back(i);
   }
@@ -124,22 +124,22 @@ class Printer {
   std::size_t rank() const { return elements_.sizes().size(); }
 
   // Rank is at most 64: this recursion is over dims, not over data.
-  void collect(std::size_t dim, std::int64_t row) {
+  void collect(std::size_t dim, std::int64_t offset) {
     if (dim == rank()) {
-      shown_.push_back(row);
+      shown_.push_back(offset);
       return;
     }
     for (const std::int64_t i : shown_indices(elements_.sizes()[dim], summarise_))
-      if (i >= 0) collect(dim + 1, row * elements_.sizes()[dim] + i);
+      if (i >= 0) collect(dim + 1, offset + i * elements_.strides()[dim]);
   }
 
-  std::string part(const Formatter& formatter, std::size_t dim, std::int64_t row, std::int64_t indent) const {
-    if (dim == rank()) return formatter.text(row);
+  std::string part(const Formatter& formatter, std::size_t dim, std::int64_t offset, std::int64_t indent) const {
+    if (dim == rank()) return formatter.text(offset);
     const std::int64_t size = elements_.sizes()[dim];
     std::vector<std::string> items;
     const bool vector = dim + 1 == rank();
     for (const std::int64_t i : shown_indices(size, summarise_))
-      items.push_back(i < 0 ? (vector ? " ..." : "...") : part(formatter, dim + 1, row * size + i, indent + 1));
+      items.push_back(i < 0 ? (vector ? " ..." : "...") : part(formatter, dim + 1, offset + i * elements_.strides()[dim], indent + 1));
     const std::string margin(static_cast<std::size_t>(indent) + 1, ' ');
     if (!vector) return fmt::format("[{}]", fmt::join(items, "," + std::string(rank() - dim - 1, '\n') + margin));
     const auto per_line = static_cast<std::size_t>(std::max<std::int64_t>(1, (line_width - indent) / (formatter.width() + 2)));

@@ -6,7 +6,9 @@
 
 namespace braze {
 
-ir::Location location(const std::source_location& where) { return {where.file_name(), where.line()}; }
+ir::Location location(const std::source_location& where) {
+  return where.line() == 0 ? ir::Location{} : ir::Location{where.file_name(), where.line()};
+}
 
 ir::Type make_type(DType type, std::span<const std::int64_t> sizes) {
   ir::Type out{type, {}};

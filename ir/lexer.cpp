@@ -86,7 +86,9 @@ std::string describe(const Token& token) {
 
 }  // namespace
 
-Lexer::Lexer(std::string_view text, std::string file) : text_(text), file_(std::move(file)) { scan(); }
+Lexer::Lexer(std::string_view text, std::string file, Comments comments) : text_(text), file_(std::move(file)), comments_(comments) {
+  scan();
+}
 
 void Lexer::scan() {
   std::size_t at = 0, line_start = 0;
@@ -100,7 +102,7 @@ void Lexer::scan() {
         opens_line = true;
       } else if (text_[at] == ' ' || text_[at] == '\t' || text_[at] == '\r') {
         ++at;
-      } else if (text_.substr(at, 2) == "//") {
+      } else if (comments_ == Comments::slashes && text_.substr(at, 2) == "//") {
         at = std::min(text_.find('\n', at), text_.size());
       } else {
         break;

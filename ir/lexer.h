@@ -29,8 +29,11 @@ struct Token {
 
 class Lexer {
  public:
+  // Whether `//` opens a comment, or is two tokens: expressions divide with it.
+  enum class Comments : std::uint8_t { slashes, none };
+
   // Reads all of `text`, which must outlive the Lexer. `file` is what errors call it.
-  explicit Lexer(std::string_view text, std::string file = "<text>");
+  explicit Lexer(std::string_view text, std::string file = "<text>", Comments comments = Comments::slashes);
 
   const Token& peek(std::size_t ahead = 0) const;
   Token next();
@@ -63,6 +66,7 @@ class Lexer {
 
   std::string_view text_;
   std::string file_;
+  Comments comments_;
   std::vector<Token> tokens_;
   std::size_t next_ = 0;
 };

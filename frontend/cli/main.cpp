@@ -3,6 +3,7 @@
 
 #include <fstream>
 #include <iostream>
+#include <new>
 #include <sstream>
 
 #include "frontend/engine/engine.h"
@@ -134,6 +135,8 @@ int main(int argc, char** argv) {
     if (*info_command) info();
   } catch (const Error& e) {
     return report(e.what(), user_error);
+  } catch (const std::bad_alloc&) {
+    return report("out of memory", user_error);
   } catch (const InternalError& e) {
     return report(e.what(), internal_error);
   }

@@ -17,6 +17,9 @@ namespace {
 using ir::Lexer;
 using ir::Token;
 
+// Ops recorded from text have no line of C++.
+constexpr std::source_location nowhere{};
+
 // What an expression may stand for: a tensor, a number, or a list of numbers (dims, shapes).
 using Thing = std::variant<Tensor, Scalar, Sizes>;
 
@@ -141,9 +144,9 @@ void add_elementwise(std::map<std::string, Function, std::less<>>& table) {
       std::vector<In> operands;
       for (const Thing& thing : a.positional) {
         if (const auto* t = std::get_if<Tensor>(&thing))
-          operands.emplace_back(*t);
+          operands.emplace_back(*t, nowhere);
         else if (const auto* n = std::get_if<Scalar>(&thing))
-          operands.emplace_back(*n);
+          operands.emplace_back(*n, nowhere);
         else
           a.wrong(fmt::format("{} takes tensors and numbers, not a list", ir::name(op)));
       }
@@ -218,7 +221,7 @@ const std::map<std::string, Function, std::less<>>& functions() {
 struct Operator {
   std::string_view text;
   int precedence;
-  ir::Op op;
+  ir::Op op;  // dot stands for matmul, which broadcasts batches and takes vectors
 };
 
 // Python's, from loosest to tightest; comparisons do not chain.
@@ -227,14 +230,14 @@ constexpr Operator operators[] = {
     {"<<", 5, ir::Op::shift_left},   {">>", 5, ir::Op::shift_right}, {"//", 7, ir::Op::floor_divide}, {"<", 1, ir::Op::lt},
     {">", 1, ir::Op::gt},            {"|", 2, ir::Op::bitwise_or},  {"^", 3, ir::Op::bitwise_xor},   {"&", 4, ir::Op::bitwise_and},
     {"+", 6, ir::Op::add},           {"-", 6, ir::Op::sub},         {"*", 7, ir::Op::mul},           {"/", 7, ir::Op::div},
-    {"%", 7, ir::Op::remainder},
+    {"%", 7, ir::Op::remainder},     {"@", 7, ir::Op::dot},
 };
 constexpr int power_precedence = 9, tightest = 8;
 
 // A parser that records as it reads.
 class Parser {
  public:
-  Parser(std::string_view text, const std::map<std::string, Tensor>& names) : lexer_(text, "<expression>"), names_(names) {}
+  Parser(std::string_view text, const std::map<std::string, Tensor>& names) : lexer_(text, "<expression>", Lexer::Comments::none), names_(names) {}
 
   Tensor parse() {
     Thing result = binary(1);
@@ -300,9 +303,10 @@ class Parser {
 
   Thing apply(ir::Op op, const Thing& a, const Thing& b, const Token& where) {
     const In left = operand(a, where), right = operand(b, where);
+    if (op == ir::Op::dot) return matmul(left, right);
     if (left.is_scalar() && right.is_scalar()) {
       const Tensor x = full({}, left.scalar());
-      const In first(x);
+      const In first(x, nowhere);
       const In* operands[] = {&first, &right};
       return elementwise(op, operands);
     }
@@ -312,8 +316,8 @@ class Parser {
   }
 
   In operand(const Thing& thing, const Token& where) const {
-    if (const auto* t = std::get_if<Tensor>(&thing)) return In(*t);
-    if (const auto* n = std::get_if<Scalar>(&thing)) return In(*n);
+    if (const auto* t = std::get_if<Tensor>(&thing)) return In(*t, nowhere);
+    if (const auto* n = std::get_if<Scalar>(&thing)) return In(*n, nowhere);
     lexer_.error(where, "a list is no operand; only dims and shapes are lists");
   }
 

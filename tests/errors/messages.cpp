@@ -78,5 +78,8 @@ TEST_CASE("expressions that do not parse") {
   }
   CHECK(text::evaluate("(a * 2 + 1).sum(1, keepdim=True)", names).sizes() == Sizes{2, 1});
   CHECK(text::evaluate("2 ** 3 + -1", names).item<int>() == 7);
+  CHECK(text::evaluate("7 // 2", names).item<int>() == 3);
+  CHECK(text::evaluate("a @ a.T", names).sizes() == Sizes{2, 2});
+  CHECK(message<Error>([&] { text::evaluate("7 // 0", names).eval(); }) == "ZeroDivisionError: integer division or modulo by zero");
   CHECK(text::evaluate("a[:, None, ::2].T", names).sizes() == Sizes{2, 1, 2});
 }
