@@ -243,51 +243,80 @@ IndexId schedule_grid(const Context& context, NestEmitter& emit) {
 }
 
 // Tiles of places along the crossing axis and columns along the last one. What is read across goes through a tile in scratch, which is
-// filled along the crossing axis: each cache line is fetched once and whole, whatever the strides.
-IndexId schedule_tiles(const Context& context, NestEmitter& emit, const Crossing& crossing) {
-  constexpr std::int64_t tile_places = 32, tile_columns = 64;
-  constexpr std::int64_t pitch = tile_places + 1;  // so that a column of the tile is spread over the cache
-  const Nest& nest = context.nest;
-  ir::IndexTable& index = context.index();
-  ir::KernelBuilder& builder = emit.builder();
-  const auto inner = static_cast<Variable>(nest.axes.size() - 1);
-  std::vector<IndexId> outer = context.extents(false);
-  outer[crossing.axis] = index.ceil_div(outer[crossing.axis], index.number(tile_places));
-  outer[inner] = index.ceil_div(outer[inner], index.number(tile_columns));
-  const IndexId extent = context.product(outer);
-  const Size size = emit.size(extent);
-  const std::vector<ValueId> digits = emit.digits(emit.open(LoopKind::parallel, size), outer);
-  for (Variable axis = 0; axis < inner; ++axis)
-    if (axis != crossing.axis) emit.bind(axis, {digits[axis]});
-  const ir::BlockRange places = ir::emit_block_range(builder, emit.size(nest.axes[crossing.axis].extent), digits[crossing.axis], tile_places);
-  const ir::BlockRange columns = ir::emit_block_range(builder, emit.size(nest.axes[inner].extent), digits[inner], tile_columns);
-  emit.compute_invariant(output_exprs(nest, false), set_of({inner, crossing.axis}));
+// filled along the crossing axis, so that each cache line is fetched once and whole, whatever the strides. A step of the parallel loop
+// takes a block of tiles, places first: what a prefetcher brings past the end of one tile is the next one's.
+class Tiles {
+ public:
+  Tiles(const Context& context, NestEmitter& emit, const Crossing& crossing)
+      : context_(context), nest_(context.nest), emit_(emit), crossing_(crossing), inner_(static_cast<Variable>(nest_.axes.size() - 1)) {}
 
-  std::vector<std::uint32_t> tiles;
-  for (const ExprId load : crossing.loads) tiles.push_back(builder.scratch(nest.exprs[load].type, ir::Space::heap, Size::of(pitch * tile_columns)));
-  const auto at = [&](std::size_t tile, ValueId column, ValueId place) {
-    return ir::Access{tiles[tile], {{column, Size::of(pitch)}, {place, Size::of(1)}}, {}};
-  };
-  const ValueId filled = emit.open(LoopKind::serial, columns.count);
-  emit.bind(inner, {columns.begin, filled});
-  const ValueId across = emit.open(LoopKind::serial, places.count, lanes(context));
-  emit.bind(crossing.axis, {places.begin, across});
-  for (std::size_t i = 0; i < tiles.size(); ++i) builder.store(at(i, filled, across), emit.value(crossing.loads[i]));
-  emit.close();
-  emit.close();
+  IndexId run() {
+    ir::IndexTable& index = context_.index();
+    std::vector<IndexId> outer = context_.extents(false);
+    for (const Variable axis : {crossing_.axis, inner_}) outer[axis] = index.ceil_div(outer[axis], index.number(block));
+    const IndexId extent = context_.product(outer);
+    const Size size = emit_.size(extent);
+    const std::vector<ValueId> digits = emit_.digits(emit_.open(LoopKind::parallel, size), outer);
+    for (Variable axis = 0; axis < inner_; ++axis)
+      if (axis != crossing_.axis) emit_.bind(axis, {digits[axis]});
+    for (const ExprId load : crossing_.loads)
+      tiles_.push_back(emit_.builder().scratch(nest_.exprs[load].type, ir::Space::heap, Size::of(pitch * tile)));
+    emit_.compute_invariant(output_exprs(nest_, false), set_of({inner_, crossing_.axis}));
+    const ir::BlockRange columns = open_tiles(inner_, digits[inner_]);
+    const ir::BlockRange places = open_tiles(crossing_.axis, digits[crossing_.axis]);
+    fill(places, columns);
+    compute(places, columns);
+    for (int loops = 3; loops > 0; --loops) emit_.close();
+    return extent;
+  }
 
-  const ValueId place = emit.open(LoopKind::serial, places.count);
-  emit.bind(crossing.axis, {places.begin, place});
-  emit.compute_invariant(output_exprs(nest, false), set_of({inner}));
-  const ValueId lane = emit.open(LoopKind::serial, columns.count, lanes(context));
-  emit.bind(inner, {columns.begin, lane});
-  for (std::size_t i = 0; i < tiles.size(); ++i) emit.define(crossing.loads[i], builder.load(at(i, lane, place)));
-  store_outputs(emit, false);
-  emit.close();
-  emit.close();
-  emit.close();
-  return extent;
-}
+ private:
+  static constexpr std::int64_t tile = 64, block = 256;
+  static constexpr std::int64_t pitch = tile + 1;  // so that a column of the tile is spread over the cache
+
+  // A loop over the tiles of a block of the axis: the tile's range.
+  ir::BlockRange open_tiles(Variable axis, ValueId block_number) {
+    ir::KernelBuilder& builder = emit_.builder();
+    const ir::BlockRange range = ir::emit_block_range(builder, emit_.size(nest_.axes[axis].extent), block_number, block);
+    const ValueId count = emit_.quo(emit_.add(range.count.value, emit_.number(tile - 1)), emit_.number(tile));
+    const ValueId number = emit_.open(LoopKind::serial, Size::of_value(count));
+    const ir::BlockRange within = ir::emit_block_range(builder, range.count, number, tile);
+    return {emit_.add(range.begin, within.begin), within.count};
+  }
+
+  ir::Access at(std::size_t number, ValueId column, ValueId place) const {
+    return {tiles_[number], {{column, Size::of(pitch)}, {place, Size::of(1)}}, {}};
+  }
+
+  void fill(const ir::BlockRange& places, const ir::BlockRange& columns) {
+    const ValueId column = emit_.open(LoopKind::serial, columns.count);
+    emit_.bind(inner_, {columns.begin, column});
+    const ValueId place = emit_.open(LoopKind::serial, places.count, lanes(context_));
+    emit_.bind(crossing_.axis, {places.begin, place});
+    for (std::size_t i = 0; i < tiles_.size(); ++i) emit_.builder().store(at(i, column, place), emit_.value(crossing_.loads[i]));
+    emit_.close();
+    emit_.close();
+  }
+
+  void compute(const ir::BlockRange& places, const ir::BlockRange& columns) {
+    const ValueId place = emit_.open(LoopKind::serial, places.count);
+    emit_.bind(crossing_.axis, {places.begin, place});
+    emit_.compute_invariant(output_exprs(nest_, false), set_of({inner_}));
+    const ValueId column = emit_.open(LoopKind::serial, columns.count, lanes(context_));
+    emit_.bind(inner_, {columns.begin, column});
+    for (std::size_t i = 0; i < tiles_.size(); ++i) emit_.define(crossing_.loads[i], emit_.builder().load(at(i, column, place)));
+    store_outputs(emit_, false);
+    emit_.close();
+    emit_.close();
+  }
+
+  const Context& context_;
+  const Nest& nest_;
+  NestEmitter& emit_;
+  const Crossing& crossing_;
+  const Variable inner_;
+  std::vector<std::uint32_t> tiles_;
+};
 
 }  // namespace
 
@@ -304,7 +333,7 @@ void schedule_elementwise(const Context& context) {
   } else if (nest.axes.size() == 1) {
     extent = schedule_line(context, emit);
   } else if (const auto crossing = crossing_of(context)) {
-    extent = schedule_tiles(context, emit, *crossing);
+    extent = Tiles(context, emit, *crossing).run();
     lowered.long_stretches = false;
   } else {
     extent = schedule_grid(context, emit);
