@@ -48,7 +48,6 @@ struct Lowered {
   std::vector<ir::IndexId> sizes;       // in the order of loops.sizes
   std::vector<std::uint32_t> scalars;   // parameter numbers
   ir::IndexId extent = 0, work = 0;     // see ir::KernelStep
-  bool long_stretches = true;           // results are written in stretches long enough to pass the cache
 };
 
 // Memory that a schedule needs between two kernels of one group, such as a reduction's partial results. In Lowered::buffers

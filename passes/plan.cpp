@@ -260,7 +260,7 @@ void Planner::finish_slots() {
   }
   for (const ir::Step& step : program_.steps) {
     const auto* launched = std::get_if<ir::KernelStep>(&step.action);
-    if (!launched || !module_.kernels[launched->kernel].long_stretches) continue;
+    if (!launched) continue;
     std::vector<ir::BufferParameter>& buffers = program_.kernels[launched->kernel].buffers;
     for (std::size_t b = 0; b < buffers.size(); ++b) {
       const std::uint32_t slot = launched->buffers[b];

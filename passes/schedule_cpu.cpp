@@ -261,6 +261,15 @@ class Tiles {
       if (axis != crossing_.axis) emit_.bind(axis, {digits[axis]});
     for (const ExprId load : crossing_.loads)
       tiles_.push_back(emit_.builder().scratch(nest_.exprs[load].type, ir::Space::heap, Size::of(pitch * tile)));
+    for (ExprId e = 0; e < nest_.exprs.size(); ++e) {
+      const Expr& expr = nest_.exprs[e];
+      const AxisSet both = set_of({inner_, crossing_.axis});
+      if (expr.kind != Expr::Kind::load || expr.guard != 0 || (emit_.axes_of(e) & both) != both) continue;
+      if (std::find(crossing_.loads.begin(), crossing_.loads.end(), e) != crossing_.loads.end()) continue;
+      if (may_be_overwritten(expr)) continue;
+      along_.push_back(e);
+      rows_.push_back(emit_.builder().scratch(expr.type, ir::Space::heap, Size::of(tile * tile)));
+    }
     emit_.compute_invariant(output_exprs(nest_, false), set_of({inner_, crossing_.axis}));
     const ir::BlockRange columns = open_tiles(inner_, digits[inner_]);
     const ir::BlockRange places = open_tiles(crossing_.axis, digits[crossing_.axis]);
@@ -273,6 +282,14 @@ class Tiles {
  private:
   static constexpr std::int64_t tile = 64, block = 256;
   static constexpr std::int64_t pitch = tile + 1;  // so that a column of the tile is spread over the cache
+
+  // Whether the plan may put an output in the place of what is loaded: such a load stands beside the store.
+  bool may_be_overwritten(const Expr& load) const {
+    const ir::Node& node = context_.module.graph.node(nest_.buffers[load.number]);
+    if (node.op == Op::parameter && node.as<ir::Parameter>().kind == ir::Parameter::Kind::buffer) return false;
+    return std::any_of(nest_.outputs.begin(), nest_.outputs.end(),
+                       [&](const Output& o) { return nest_.affines[o.address] == nest_.affines[load.affine]; });
+  }
 
   // A loop over the tiles of a block of the axis: the tile's range.
   ir::BlockRange open_tiles(Variable axis, ValueId block_number) {
@@ -296,6 +313,18 @@ class Tiles {
     for (std::size_t i = 0; i < tiles_.size(); ++i) emit_.builder().store(at(i, column, place), emit_.value(crossing_.loads[i]));
     emit_.close();
     emit_.close();
+    if (along_.empty()) return;
+    const ValueId row = emit_.open(LoopKind::serial, places.count);
+    emit_.bind(crossing_.axis, {places.begin, row});
+    const ValueId lane = emit_.open(LoopKind::serial, columns.count, lanes(context_));
+    emit_.bind(inner_, {columns.begin, lane});
+    for (std::size_t i = 0; i < along_.size(); ++i) emit_.builder().store(row_at(i, row, lane), emit_.value(along_[i]));
+    emit_.close();
+    emit_.close();
+  }
+
+  ir::Access row_at(std::size_t number, ValueId place, ValueId column) const {
+    return {rows_[number], {{place, Size::of(tile)}, {column, Size::of(1)}}, {}};
   }
 
   void compute(const ir::BlockRange& places, const ir::BlockRange& columns) {
@@ -305,6 +334,7 @@ class Tiles {
     const ValueId column = emit_.open(LoopKind::serial, columns.count, lanes(context_));
     emit_.bind(inner_, {columns.begin, column});
     for (std::size_t i = 0; i < tiles_.size(); ++i) emit_.define(crossing_.loads[i], emit_.builder().load(at(i, column, place)));
+    for (std::size_t i = 0; i < along_.size(); ++i) emit_.define(along_[i], emit_.builder().load(row_at(i, place, column)));
     store_outputs(emit_, false);
     emit_.close();
     emit_.close();
@@ -315,7 +345,8 @@ class Tiles {
   NestEmitter& emit_;
   const Crossing& crossing_;
   const Variable inner_;
-  std::vector<std::uint32_t> tiles_;
+  std::vector<std::uint32_t> tiles_, rows_;
+  std::vector<ExprId> along_;  // the other loads, fetched ahead as well: many lines are on their way at once in a short loop
 };
 
 }  // namespace
@@ -334,7 +365,6 @@ void schedule_elementwise(const Context& context) {
     extent = schedule_line(context, emit);
   } else if (const auto crossing = crossing_of(context)) {
     extent = Tiles(context, emit, *crossing).run();
-    lowered.long_stretches = false;
   } else {
     extent = schedule_grid(context, emit);
   }
