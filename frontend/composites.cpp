@@ -44,15 +44,20 @@ Tensor log_softmax(const In& x, std::int64_t dim) {
   return shaped_as(sub(In(s.shifted, x.where()), In(log(In(s.total, x.where())), x.where())), x);
 }
 
-Tensor Tensor::softmax(std::int64_t dim, std::source_location where) const { return braze::softmax(In(*this, where), dim); }
-Tensor Tensor::log_softmax(std::int64_t dim, std::source_location where) const { return braze::log_softmax(In(*this, where), dim); }
+Tensor ReductionMethods::softmax(std::int64_t dim, std::source_location where) const {
+  return braze::softmax(In(self_of(this), where), dim);
+}
+Tensor ReductionMethods::log_softmax(std::int64_t dim, std::source_location where) const {
+  return braze::log_softmax(In(self_of(this), where), dim);
+}
 
 Tensor layer_norm(const In& x, SizesView normalized_shape, const Tensor& weight, const Tensor& bias, double eps) {
   const std::source_location& where = x.where();
   require(!x.is_scalar(), "layer_norm needs a tensor, not a number");
   const Sizes sizes = x.tensor().sizes();
   const std::size_t rank = normalized_shape.size();
-  require(rank > 0 && rank <= sizes.size() && std::equal(normalized_shape.begin(), normalized_shape.end(), sizes.end() - static_cast<std::ptrdiff_t>(rank)),
+  require(rank > 0 && rank <= sizes.size() &&
+              std::equal(normalized_shape.begin(), normalized_shape.end(), sizes.end() - static_cast<std::ptrdiff_t>(rank)),
           "Given normalized_shape={}, expected input with shape [*, {}], but got input of size {}", sizes_text(normalized_shape),
           fmt::join(normalized_shape, ", "), sizes_text(sizes));
   for (const Tensor* affine : {&weight, &bias})

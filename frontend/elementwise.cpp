@@ -16,9 +16,7 @@ namespace {
 using Order = InlineVector<std::uint8_t, 8>;
 
 // The dtype that `op` computes in, given the operands' common one.
-DType operation_type(ir::Op op, DType common) {
-  return ir::info(op).accepts == ir::Accepts::real ? to_floating(common) : common;
-}
+DType operation_type(ir::Op op, DType common) { return ir::info(op).accepts == ir::Accepts::real ? to_floating(common) : common; }
 
 bool is_condition(ir::Op op, std::size_t operand) { return op == ir::Op::where && operand == 0; }
 
@@ -67,7 +65,8 @@ Order iteration_order(std::span<const In* const> operands, const Dims& sizes) {
 }
 
 bool all_row_major(std::span<const In* const> operands) {
-  return std::all_of(operands.begin(), operands.end(), [](const In* o) { return o->is_scalar() || !checked(o->tensor()).geometry; });
+  return std::all_of(operands.begin(), operands.end(),
+                     [](const In* o) { return o->is_scalar() || !checked(o->tensor()).geometry; });
 }
 
 bool is_identity(const Order& order) {
@@ -168,7 +167,8 @@ void elementwise_in_place(ir::Op op, Tensor& target, std::span<const In* const> 
   const ir::Location where = location(operands[0]->where());
   const Dims sizes = sizes_of(*impl.type);
   const Dims wanted = common_sizes(operands);
-  require<ShapeError>(wanted == sizes, "output with shape {} doesn't match the broadcast shape {}", sizes_text(sizes), sizes_text(wanted));
+  require<ShapeError>(wanted == sizes, "output with shape {} doesn't match the broadcast shape {}", sizes_text(sizes),
+                      sizes_text(wanted));
   engine::Value value = record_elementwise(op, operands, false).value;
   const DType result = value.type().dtype;
   require(category(result) <= category(impl.type->dtype) || ir::info(op).result == ir::ResultType::boolean,
@@ -212,28 +212,28 @@ Tensor binary_function(ir::Op op, const In& a, const In& b) {
 
 }  // namespace
 
-#define BRAZE_UNARY(name, accepts, result)                                             \
-  Tensor name(const In& x) { return unary(ir::Op::name, x); }                          \
-  Tensor Tensor::name(std::source_location where) const { return braze::name(In(*this, where)); } \
-  Tensor& Tensor::name##_(std::source_location where) {                                \
-    const In self(*this, where);                                                       \
-    const In* operands[] = {&self};                                                    \
-    elementwise_in_place(ir::Op::name, *this, operands);                               \
-    return *this;                                                                      \
+#define BRAZE_UNARY(name, accepts, result)                                                                            \
+  Tensor name(const In& x) { return unary(ir::Op::name, x); }                                                         \
+  Tensor ElementwiseMethods::name(std::source_location where) const { return braze::name(In(self_of(this), where)); } \
+  Tensor& ElementwiseMethods::name##_(std::source_location where) {                                                   \
+    const In self(self_of(this), where);                                                                              \
+    const In* operands[] = {&self};                                                                                   \
+    elementwise_in_place(ir::Op::name, self_of(this), operands);                                                      \
+    return self_of(this);                                                                                             \
   }
-#define BRAZE_BINARY(name, accepts, result, algebra)                                               \
-  Tensor name(const In& a, const In& b) { return binary_function(ir::Op::name, a, b); }            \
-  Tensor Tensor::name(const In& other) const { return braze::name(In(*this, other.where()), other); } \
-  Tensor& Tensor::name##_(const In& other) {                                                       \
-    const In self(*this, other.where());                                                           \
-    const In* operands[] = {&self, &other};                                                        \
-    elementwise_in_place(ir::Op::name, *this, operands);                                           \
-    return *this;                                                                                  \
+#define BRAZE_BINARY(name, accepts, result, algebra)                                                                      \
+  Tensor name(const In& a, const In& b) { return binary_function(ir::Op::name, a, b); }                                   \
+  Tensor ElementwiseMethods::name(const In& other) const { return braze::name(In(self_of(this), other.where()), other); } \
+  Tensor& ElementwiseMethods::name##_(const In& other) {                                                                  \
+    const In self(self_of(this), other.where());                                                                          \
+    const In* operands[] = {&self, &other};                                                                               \
+    elementwise_in_place(ir::Op::name, self_of(this), operands);                                                          \
+    return self_of(this);                                                                                                 \
   }
-#define BRAZE_TERNARY(name, accepts, result)                   \
-  Tensor name(const In& a, const In& b, const In& c) {         \
-    const In* operands[] = {&a, &b, &c};                       \
-    return elementwise(ir::Op::name, operands);                \
+#define BRAZE_TERNARY(name, accepts, result)           \
+  Tensor name(const In& a, const In& b, const In& c) { \
+    const In* operands[] = {&a, &b, &c};               \
+    return elementwise(ir::Op::name, operands);        \
   }
 #include "ir/ops.def"
 
@@ -258,22 +258,23 @@ Tensor operator~(const In& x) { return bitwise_not(x); }
 
 Tensor square(const In& x) { return binary(ir::Op::mul, x, x); }
 Tensor relu(const In& x) { return maximum(x, In(0, x.where())); }
-Tensor Tensor::square(std::source_location where) const { return braze::square(In(*this, where)); }
-Tensor Tensor::relu(std::source_location where) const { return braze::relu(In(*this, where)); }
+Tensor ElementwiseMethods::square(std::source_location where) const { return braze::square(In(self_of(this), where)); }
+Tensor ElementwiseMethods::relu(std::source_location where) const { return braze::relu(In(self_of(this), where)); }
 
-Tensor Tensor::clamp(std::optional<Scalar> min, std::optional<Scalar> max, std::source_location where) const {
+Tensor ElementwiseMethods::clamp(std::optional<Scalar> min, std::optional<Scalar> max, std::source_location where) const {
   require<ValueError>(min || max, "torch.clamp: At least one of 'min' or 'max' must not be None");
-  Tensor out = *this;
+  Tensor out = self_of(this);
   if (min) out = braze::maximum(In(out, where), In(*min, where));
   if (max) out = braze::minimum(In(out, where), In(*max, where));
   return out;
 }
 
-Tensor Tensor::masked_fill(const Tensor& mask, Scalar value, std::source_location where) const {
-  require<TypeError>(mask.dtype() == DType::boolean, "masked_fill only supports boolean masks, but got {}", info(mask.dtype()).torch_name);
+Tensor ElementwiseMethods::masked_fill(const Tensor& mask, Scalar value, std::source_location where) const {
+  require<TypeError>(mask.dtype() == DType::boolean, "masked_fill only supports boolean masks, but got {}",
+                     info(mask.dtype()).torch_name);
   // The value takes this tensor's dtype, whatever its own kind.
-  const Tensor filled = full({}, value, {dtype()});
-  return braze::where(In(mask, where), In(filled, where), In(*this, where));
+  const Tensor filled = full({}, value, {self_of(this).dtype()});
+  return braze::where(In(mask, where), In(filled, where), In(self_of(this), where));
 }
 
 // ---- in place ----
@@ -281,7 +282,8 @@ Tensor Tensor::masked_fill(const Tensor& mask, Scalar value, std::source_locatio
 Tensor& Tensor::copy_(const In& source) {
   TensorImpl& impl = checked(*this);
   const ir::Location where = location(source.where());
-  const engine::Value value = source.is_scalar() ? scalar_value(source.scalar(), impl.type->dtype) : read(checked(source.tensor()), where);
+  const engine::Value value =
+      source.is_scalar() ? scalar_value(source.scalar(), impl.type->dtype) : read(checked(source.tensor()), where);
   write_cast(impl, value, where);
   return *this;
 }

@@ -10,8 +10,8 @@ namespace {
 engine::Value dot(engine::Value a, engine::Value b, ir::Location where) {
   const Dims left = sizes_of(a.type()), right = sizes_of(b.type());
   const auto batch = [](const Dims& d) { return std::span(d.begin(), d.size() - 2); };
-  require(left.back() == right[right.size() - 2], "mat1 and mat2 shapes cannot be multiplied ({}x{} and {}x{})", left[left.size() - 2],
-          left.back(), right[right.size() - 2], right.back());
+  require(left.back() == right[right.size() - 2], "mat1 and mat2 shapes cannot be multiplied ({}x{} and {}x{})",
+          left[left.size() - 2], left.back(), right[right.size() - 2], right.back());
   const Dims common = broadcast_sizes(batch(left), batch(right));
   const auto widen = [&](const engine::Value& v, const Dims& sizes) {
     Dims full = common;
@@ -30,12 +30,14 @@ Tensor matmul(const In& a, const In& b) {
   const ir::Location where = location(a.where());
   require(!a.is_scalar() && !b.is_scalar(), "matmul needs two tensors, not numbers");
   const Tensor &left = a.tensor(), &right = b.tensor();
-  require(left.dim() > 0 && right.dim() > 0, "both arguments to matmul need to be at least 1D, but they are {}D and {}D", left.dim(), right.dim());
-  require(left.dtype() == right.dtype(), "expected m1 and m2 to have the same dtype, but got: {} != {}", info(left.dtype()).torch_name,
-          info(right.dtype()).torch_name);
+  require(left.dim() > 0 && right.dim() > 0, "both arguments to matmul need to be at least 1D, but they are {}D and {}D",
+          left.dim(), right.dim());
+  require(left.dtype() == right.dtype(), "expected m1 and m2 to have the same dtype, but got: {} != {}",
+          info(left.dtype()).torch_name, info(right.dtype()).torch_name);
   if (left.dim() == 1 && right.dim() == 1)
-    require(left.size(0) == right.size(0), "inconsistent tensor size, expected tensor {} and src {} to have the same number of elements",
-            sizes_text(left.sizes()), sizes_text(right.sizes()));
+    require(left.size(0) == right.size(0),
+            "inconsistent tensor size, expected tensor {} and src {} to have the same number of elements", sizes_text(left.sizes()),
+            sizes_text(right.sizes()));
   const auto matrix = [&](const Tensor& t, bool row) {
     const engine::Value v = read(checked(t), where);
     if (t.dim() > 1) return v;
@@ -49,19 +51,21 @@ Tensor matmul(const In& a, const In& b) {
   return wrap(reshape(product, sizes, where));
 }
 
-Tensor Tensor::matmul(const In& other) const { return braze::matmul(In(*this, other.where()), other); }
+Tensor LinalgMethods::matmul(const In& other) const { return braze::matmul(In(self_of(this), other.where()), other); }
 
-Tensor Tensor::mm(const In& other) const {
-  require(!other.is_scalar() && dim() == 2 && other.tensor().dim() == 2, "mm needs two matrices, not {} and {}", sizes_text(sizes()),
-          other.is_scalar() ? "a number" : sizes_text(other.tensor().sizes()));
+Tensor LinalgMethods::mm(const In& other) const {
+  require(!other.is_scalar() && self_of(this).dim() == 2 && other.tensor().dim() == 2, "mm needs two matrices, not {} and {}",
+          sizes_text(self_of(this).sizes()), other.is_scalar() ? "a number" : sizes_text(other.tensor().sizes()));
   return matmul(other);
 }
 
-Tensor Tensor::bmm(const In& other) const {
-  require(!other.is_scalar() && dim() == 3 && other.tensor().dim() == 3, "batch1 and batch2 must be 3D tensors, not {} and {}",
-          sizes_text(sizes()), other.is_scalar() ? "a number" : sizes_text(other.tensor().sizes()));
-  require(size(0) == other.tensor().size(0), "Expected size for first two dimensions of batch2 tensor to be: [{}, {}] but got: [{}, {}].", size(0),
-          size(2), other.tensor().size(0), other.tensor().size(1));
+Tensor LinalgMethods::bmm(const In& other) const {
+  require(!other.is_scalar() && self_of(this).dim() == 3 && other.tensor().dim() == 3,
+          "batch1 and batch2 must be 3D tensors, not {} and {}", sizes_text(self_of(this).sizes()),
+          other.is_scalar() ? "a number" : sizes_text(other.tensor().sizes()));
+  require(self_of(this).size(0) == other.tensor().size(0),
+          "Expected size for first two dimensions of batch2 tensor to be: [{}, {}] but got: [{}, {}].", self_of(this).size(0),
+          self_of(this).size(2), other.tensor().size(0), other.tensor().size(1));
   return matmul(other);
 }
 

@@ -25,7 +25,9 @@ Mask mask_of(std::span<const std::int64_t> dims, std::int64_t rank) {
 Mask all_dims(std::int64_t rank) { return rank == 64 ? ~Mask{0} : (Mask{1} << rank) - 1; }
 
 // An empty list means all, as in PyTorch.
-Mask mask_or_all(std::span<const std::int64_t> dims, std::int64_t rank) { return dims.empty() ? all_dims(rank) : mask_of(dims, rank); }
+Mask mask_or_all(std::span<const std::int64_t> dims, std::int64_t rank) {
+  return dims.empty() ? all_dims(rank) : mask_of(dims, rank);
+}
 
 Dims reduced_sizes(const Dims& sizes, Mask mask, bool keepdim) {
   Dims out;
@@ -91,7 +93,10 @@ engine::Value flattened(const Tensor& x, ir::Location where) {
 }
 
 Tensor index_of_all(ir::Op op, const Tensor& x, const std::source_location& where) {
-  require<IndexError>(x.numel() > 0, "{}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.", ir::name(op));
+  require<IndexError>(
+      x.numel() > 0,
+      "{}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.",
+      ir::name(op));
   const ir::Location at = location(where);
   const engine::Value flat = flattened(x, at);
   return wrap(engine::record(op, {&flat, 1}, ir::Reduced{1}, at));
@@ -103,7 +108,8 @@ Tensor index_along(ir::Op op, const Tensor& x, std::int64_t dim, bool keepdim, c
   require_elements(ir::name(op), x, Mask{1} << axis);
   const ir::Location at = location(where);
   const engine::Value value = read(checked(x), at);
-  return finish(engine::record(op, {&value, 1}, ir::Reduced{Mask{1} << axis}, at), sizes_of(*checked(x).type), Mask{1} << axis, keepdim, at);
+  return finish(engine::record(op, {&value, 1}, ir::Reduced{Mask{1} << axis}, at), sizes_of(*checked(x).type), Mask{1} << axis,
+                keepdim, at);
 }
 
 ValuesAndIndices with_index(ir::Op op, const Tensor& x, std::int64_t dim, bool keepdim, const std::source_location& where) {
@@ -149,72 +155,74 @@ Tensor var_over(const Tensor& x, Mask mask, double correction, bool keepdim, con
 
 }  // namespace
 
-#define BRAZE_OVER_ALL(function, expression)                        \
-  Tensor Tensor::function(std::source_location where) const {       \
-    const Mask mask = all_dims(dim());                              \
-    const bool keepdim = false;                                     \
-    return expression;                                              \
+#define BRAZE_OVER_ALL(function, expression)                            \
+  Tensor ReductionMethods::function(std::source_location where) const { \
+    const Mask mask = all_dims(self_of(this).dim());                    \
+    const bool keepdim = false;                                         \
+    return expression;                                                  \
   }
-#define BRAZE_OVER_DIMS(function, expression)                                                             \
-  BRAZE_OVER_ALL(function, expression)                                                                    \
-  Tensor Tensor::function(SizesView dims, bool keepdim, std::source_location where) const {               \
-    const Mask mask = mask_or_all(dims, dim());                                                           \
-    return expression;                                                                                    \
-  }                                                                                                       \
-  Tensor Tensor::function(std::int64_t one, bool keepdim, std::source_location where) const {             \
-    const std::int64_t dims[] = {one};                                                                    \
-    const Mask mask = mask_of(dims, dim());                                                               \
-    return expression;                                                                                    \
+#define BRAZE_OVER_DIMS(function, expression)                                                           \
+  BRAZE_OVER_ALL(function, expression)                                                                  \
+  Tensor ReductionMethods::function(SizesView dims, bool keepdim, std::source_location where) const {   \
+    const Mask mask = mask_or_all(dims, self_of(this).dim());                                           \
+    return expression;                                                                                  \
+  }                                                                                                     \
+  Tensor ReductionMethods::function(std::int64_t one, bool keepdim, std::source_location where) const { \
+    const std::int64_t dims[] = {one};                                                                  \
+    const Mask mask = mask_of(dims, self_of(this).dim());                                               \
+    return expression;                                                                                  \
   }
-BRAZE_OVER_DIMS(sum, reduce(ir::Op::sum, *this, mask, keepdim, where))
-BRAZE_OVER_DIMS(mean, mean_over(*this, mask, keepdim, where))
+BRAZE_OVER_DIMS(sum, reduce(ir::Op::sum, self_of(this), mask, keepdim, where))
+BRAZE_OVER_DIMS(mean, mean_over(self_of(this), mask, keepdim, where))
 #undef BRAZE_OVER_DIMS
 
-#define BRAZE_OVER_DIM(function)                                                                     \
-  BRAZE_OVER_ALL(function, reduce(ir::Op::function, *this, mask, keepdim, where))                    \
-  Tensor Tensor::function(std::int64_t one, bool keepdim, std::source_location where) const {        \
-    const std::int64_t dims[] = {one};                                                               \
-    return reduce(ir::Op::function, *this, mask_of(dims, dim()), keepdim, where);                    \
+#define BRAZE_OVER_DIM(function)                                                                        \
+  BRAZE_OVER_ALL(function, reduce(ir::Op::function, self_of(this), mask, keepdim, where))               \
+  Tensor ReductionMethods::function(std::int64_t one, bool keepdim, std::source_location where) const { \
+    const std::int64_t dims[] = {one};                                                                  \
+    return reduce(ir::Op::function, self_of(this), mask_of(dims, self_of(this).dim()), keepdim, where); \
   }
 BRAZE_OVER_DIM(any)
 BRAZE_OVER_DIM(all)
 #undef BRAZE_OVER_DIM
 #undef BRAZE_OVER_ALL
 
-Tensor Tensor::var(std::source_location where) const { return var_over(*this, all_dims(dim()), 1, false, where); }
-Tensor Tensor::var(SizesView dims, double correction, bool keepdim, std::source_location where) const {
-  return var_over(*this, mask_or_all(dims, dim()), correction, keepdim, where);
+Tensor ReductionMethods::var(std::source_location where) const {
+  return var_over(self_of(this), all_dims(self_of(this).dim()), 1, false, where);
 }
-Tensor Tensor::var(std::int64_t one, double correction, bool keepdim, std::source_location where) const {
+Tensor ReductionMethods::var(SizesView dims, double correction, bool keepdim, std::source_location where) const {
+  return var_over(self_of(this), mask_or_all(dims, self_of(this).dim()), correction, keepdim, where);
+}
+Tensor ReductionMethods::var(std::int64_t one, double correction, bool keepdim, std::source_location where) const {
   const std::int64_t dims[] = {one};
-  return var_over(*this, mask_of(dims, dim()), correction, keepdim, where);
+  return var_over(self_of(this), mask_of(dims, self_of(this).dim()), correction, keepdim, where);
 }
 
-Tensor Tensor::max(std::source_location where) const { return amax({}, false, where); }
-Tensor Tensor::min(std::source_location where) const { return amin({}, false, where); }
-Tensor Tensor::amax(SizesView dims, bool keepdim, std::source_location where) const {
-  const Mask mask = mask_or_all(dims, dim());
-  require_elements("amax", *this, mask);
-  return reduce(ir::Op::max, *this, mask, keepdim, where);
+Tensor ReductionMethods::max(std::source_location where) const { return amax({}, false, where); }
+Tensor ReductionMethods::min(std::source_location where) const { return amin({}, false, where); }
+Tensor ReductionMethods::amax(SizesView dims, bool keepdim, std::source_location where) const {
+  const Mask mask = mask_or_all(dims, self_of(this).dim());
+  require_elements("amax", self_of(this), mask);
+  return reduce(ir::Op::max, self_of(this), mask, keepdim, where);
 }
-Tensor Tensor::amin(SizesView dims, bool keepdim, std::source_location where) const {
-  const Mask mask = mask_or_all(dims, dim());
-  require_elements("amin", *this, mask);
-  return reduce(ir::Op::min, *this, mask, keepdim, where);
+Tensor ReductionMethods::amin(SizesView dims, bool keepdim, std::source_location where) const {
+  const Mask mask = mask_or_all(dims, self_of(this).dim());
+  require_elements("amin", self_of(this), mask);
+  return reduce(ir::Op::min, self_of(this), mask, keepdim, where);
 }
-ValuesAndIndices Tensor::max(std::int64_t dim, bool keepdim, std::source_location where) const {
-  return with_index(ir::Op::max_with_index, *this, dim, keepdim, where);
+ValuesAndIndices ReductionMethods::max(std::int64_t dim, bool keepdim, std::source_location where) const {
+  return with_index(ir::Op::max_with_index, self_of(this), dim, keepdim, where);
 }
-ValuesAndIndices Tensor::min(std::int64_t dim, bool keepdim, std::source_location where) const {
-  return with_index(ir::Op::min_with_index, *this, dim, keepdim, where);
+ValuesAndIndices ReductionMethods::min(std::int64_t dim, bool keepdim, std::source_location where) const {
+  return with_index(ir::Op::min_with_index, self_of(this), dim, keepdim, where);
 }
-Tensor Tensor::argmax(std::source_location where) const { return index_of_all(ir::Op::argmax, *this, where); }
-Tensor Tensor::argmin(std::source_location where) const { return index_of_all(ir::Op::argmin, *this, where); }
-Tensor Tensor::argmax(std::int64_t dim, bool keepdim, std::source_location where) const {
-  return index_along(ir::Op::argmax, *this, dim, keepdim, where);
+Tensor ReductionMethods::argmax(std::source_location where) const { return index_of_all(ir::Op::argmax, self_of(this), where); }
+Tensor ReductionMethods::argmin(std::source_location where) const { return index_of_all(ir::Op::argmin, self_of(this), where); }
+Tensor ReductionMethods::argmax(std::int64_t dim, bool keepdim, std::source_location where) const {
+  return index_along(ir::Op::argmax, self_of(this), dim, keepdim, where);
 }
-Tensor Tensor::argmin(std::int64_t dim, bool keepdim, std::source_location where) const {
-  return index_along(ir::Op::argmin, *this, dim, keepdim, where);
+Tensor ReductionMethods::argmin(std::int64_t dim, bool keepdim, std::source_location where) const {
+  return index_along(ir::Op::argmin, self_of(this), dim, keepdim, where);
 }
 
 }  // namespace braze

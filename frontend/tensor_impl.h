@@ -157,6 +157,16 @@ Tensor wrap_permuted(engine::Value value, std::span<const std::uint8_t> order);
 // Another layout on the same storage. Becomes whole where it is.
 Tensor make_view(const Tensor& base, Geometry geometry);
 
+// The tensor that a family of methods (braze/methods/*.h) is a base of.
+template <class Methods>
+const Tensor& self_of(const Methods* methods) {
+  return *static_cast<const Tensor*>(methods);
+}
+template <class Methods>
+Tensor& self_of(Methods* methods) {
+  return *static_cast<Tensor*>(methods);
+}
+
 // ---- access ----
 // The impl, or Error when the tensor is undefined.
 TensorImpl& checked(const Tensor& tensor);

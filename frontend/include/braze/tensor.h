@@ -22,7 +22,15 @@
 #include "braze/dtype.h"
 #include "braze/error.h"
 #include "braze/indexing.h"
+#include "braze/methods/elementwise.h"
+#include "braze/methods/linalg.h"
+#include "braze/methods/picking.h"
+#include "braze/methods/random.h"
+#include "braze/methods/reductions.h"
+#include "braze/methods/shaping.h"
+#include "braze/methods/sorting.h"
 #include "braze/scalar.h"
+#include "braze/sizes.h"
 
 namespace braze {
 
@@ -30,27 +38,17 @@ class In;
 class Tensor;
 class TensorImpl;  // internal
 
-using Sizes = std::vector<std::int64_t>;
-// Sizes, dims and strides as parameters: {2, 3}, a vector, or one number.
-class SizesView {
- public:
-  SizesView(std::initializer_list<std::int64_t> values) : view_(values.begin(), values.size()) {}  // NOLINT
-  SizesView(const Sizes& values) : view_(values) {}                                                // NOLINT
-  SizesView(std::span<const std::int64_t> values) : view_(values) {}                               // NOLINT
-  operator std::span<const std::int64_t>() const { return view_; }                                 // NOLINT
-  std::size_t size() const { return view_.size(); }
-  std::int64_t operator[](std::size_t i) const { return view_[i]; }
-  auto begin() const { return view_.begin(); }
-  auto end() const { return view_.end(); }
-
- private:
-  std::span<const std::int64_t> view_;
-};
-
 // max and min over a dim: `auto [values, indices] = x.max(1)`.
 struct ValuesAndIndices;
 
-class Tensor {
+// The families of operations are bases, one header each under braze/methods/: x.exp(), x.sum(1), x.matmul(y).
+class Tensor : public ElementwiseMethods,
+               public ReductionMethods,
+               public SortingMethods,
+               public ShapingMethods,
+               public PickingMethods,
+               public LinalgMethods,
+               public RandomMethods {
  public:
   Tensor() = default;  // undefined: defined() is false, every use throws Error
   Tensor(const Tensor& other);
@@ -149,52 +147,6 @@ class Tensor {
   Tensor to(DType dtype, std::source_location where = std::source_location::current()) const;
   Tensor flip(SizesView dims, std::source_location where = std::source_location::current()) const;
 
-  // ---- elementwise, one method an op of the table: x.exp(), x.maximum(y), x.exp_() ----
-#define BRAZE_UNARY(name, accepts, result)                                                  \
-  Tensor name(std::source_location where = std::source_location::current()) const;          \
-  Tensor& name##_(std::source_location where = std::source_location::current());
-#define BRAZE_BINARY(name, accepts, result, algebra) \
-  Tensor name(const In& other) const;                \
-  Tensor& name##_(const In& other);
-#include "ir/ops.def"
-  Tensor square(std::source_location where = std::source_location::current()) const;
-  Tensor relu(std::source_location where = std::source_location::current()) const;
-  Tensor clamp(std::optional<Scalar> min, std::optional<Scalar> max = {}, std::source_location where = std::source_location::current()) const;
-  Tensor masked_fill(const Tensor& mask, Scalar value, std::source_location where = std::source_location::current()) const;
-
-  // ---- reductions: over all dims, or the given ones ----
-  Tensor sum(std::source_location where = std::source_location::current()) const;
-  Tensor sum(SizesView dims, bool keepdim = false, std::source_location where = std::source_location::current()) const;
-  Tensor sum(std::int64_t dim, bool keepdim = false, std::source_location where = std::source_location::current()) const;
-  Tensor mean(std::source_location where = std::source_location::current()) const;
-  Tensor mean(SizesView dims, bool keepdim = false, std::source_location where = std::source_location::current()) const;
-  Tensor mean(std::int64_t dim, bool keepdim = false, std::source_location where = std::source_location::current()) const;
-  // Two passes: mean, then the mean of squared differences over n - correction.
-  Tensor var(std::source_location where = std::source_location::current()) const;
-  Tensor var(SizesView dims, double correction = 1, bool keepdim = false, std::source_location where = std::source_location::current()) const;
-  Tensor var(std::int64_t dim, double correction = 1, bool keepdim = false, std::source_location where = std::source_location::current()) const;
-  Tensor max(std::source_location where = std::source_location::current()) const;
-  Tensor min(std::source_location where = std::source_location::current()) const;
-  ValuesAndIndices max(std::int64_t dim, bool keepdim = false, std::source_location where = std::source_location::current()) const;
-  ValuesAndIndices min(std::int64_t dim, bool keepdim = false, std::source_location where = std::source_location::current()) const;
-  Tensor amax(SizesView dims = {}, bool keepdim = false, std::source_location where = std::source_location::current()) const;
-  Tensor amin(SizesView dims = {}, bool keepdim = false, std::source_location where = std::source_location::current()) const;
-  Tensor any(std::source_location where = std::source_location::current()) const;
-  Tensor any(std::int64_t dim, bool keepdim = false, std::source_location where = std::source_location::current()) const;
-  Tensor all(std::source_location where = std::source_location::current()) const;
-  Tensor all(std::int64_t dim, bool keepdim = false, std::source_location where = std::source_location::current()) const;
-  Tensor argmax(std::source_location where = std::source_location::current()) const;
-  Tensor argmax(std::int64_t dim, bool keepdim = false, std::source_location where = std::source_location::current()) const;
-  Tensor argmin(std::source_location where = std::source_location::current()) const;
-  Tensor argmin(std::int64_t dim, bool keepdim = false, std::source_location where = std::source_location::current()) const;
-
-  // ---- composites ----
-  Tensor softmax(std::int64_t dim, std::source_location where = std::source_location::current()) const;
-  Tensor log_softmax(std::int64_t dim, std::source_location where = std::source_location::current()) const;
-  Tensor matmul(const In& other) const;
-  Tensor mm(const In& other) const;
-  Tensor bmm(const In& other) const;
-
   // ---- in place: through this tensor's layout into the storage ----
   Tensor& copy_(const In& source);
   Tensor& fill_(Scalar value, std::source_location where = std::source_location::current());
@@ -224,7 +176,7 @@ class In {
       : tensor_(&tensor), where_(where) {}
   template <class N>
     requires std::is_arithmetic_v<N>
-  In(N number, std::source_location where = std::source_location::current()) : scalar_(number), where_(where) {}  // NOLINT
+  In(N number, std::source_location where = std::source_location::current()) : scalar_(number), where_(where) {}       // NOLINT
   In(Scalar number, std::source_location where = std::source_location::current()) : scalar_(number), where_(where) {}  // NOLINT
 
   bool is_scalar() const { return tensor_ == nullptr; }
