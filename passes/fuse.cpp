@@ -89,10 +89,12 @@ class Fuser {
     Value through;  // as the node names it
     Value base;     // behind the views
     Relation relation;
+    bool storage = false;  // what a store writes over: in memory, whole, before its kernel runs
   };
 
   void classify();
-  bool is_free(const Node& node) const;
+  void keep_in_memory();
+  bool is_free(NodeId id) const;
   std::vector<Operand> operands(NodeId id);
   Operand look_through(Value value, const Shape& point) const;
   const Shape& point(NodeId id) const;
@@ -152,9 +154,23 @@ bool is_view(Op op) {
   }
 }
 
+bool is_buffer(const Node& node) {
+  return node.op == Op::parameter && node.as<ir::Parameter>().kind != ir::Parameter::Kind::scalar;
+}
+
 bool is_write(Op op) { return op == Op::store || op == Op::accumulate; }
 
-bool Fuser::is_free(const Node& node) const {
+// What must be in memory whoever reads it: results, and what a store writes over. A reshape of what is in memory is in memory.
+void Fuser::keep_in_memory() {
+  const auto keep = [&](Value value) { kept_[stored_value(graph_, value).node] = true; };
+  for (const Value result : graph_.results) keep(result);
+  for (const NodeId id : order_)
+    if (is_write(graph_[id].op)) keep(graph_[id].in[0]);
+}
+
+bool Fuser::is_free(NodeId id) const {
+  const Node& node = graph_[id];
+  if (kept_[id]) return false;
   if (node.op == Op::constant) return true;
   if (node.op == Op::parameter) return node.as<ir::Parameter>().kind == ir::Parameter::Kind::scalar;
   if (!is_view(node.op) && !ir::info(node.op).elementwise()) return false;
@@ -167,35 +183,24 @@ constexpr std::uint8_t deepest_view = 48;
 void Fuser::classify() {
   order_ = ir::postorder(graph_, graph_.results);
   std::sort(order_.begin(), order_.end());
+  keep_in_memory();
   for (const NodeId id : order_) {
     const Node& node = graph_[id];
     Role& role = role_[id];
-    if (is_free(node)) {
+    if (is_view(node.op) && !node.in.empty() && role_[node.in[0].node] == Role::view)
+      view_depth_[id] = std::min(view_depth_[node.in[0].node] + 1, 255);
+    const bool cut = is_view(node.op) && view_depth_[id] >= deepest_view && node.op != Op::reshape;
+    if (is_free(id)) {
       role = Role::free;
-    } else if (node.op == Op::parameter) {
+    } else if (is_buffer(node)) {
       role = Role::leaf;
-    } else if (is_view(node.op)) {
+    } else if (is_view(node.op) && !kept_[id] && !cut) {
       role = Role::view;
-      if (!node.in.empty() && role_[node.in[0].node] == Role::view) view_depth_[id] = std::min(view_depth_[node.in[0].node] + 1, 255);
-      if (view_depth_[id] >= deepest_view && node.op != Op::reshape) {
-        role = Role::member;
-        kept_[id] = true;
-      }
     } else {
       role = Role::member;
-      if (is_write(node.op)) kept_[id] = true;
+      if (is_write(node.op) || cut) kept_[id] = true;
     }
   }
-  const auto keep = [&](Value value) {
-    const NodeId id = stored_value(graph_, value).node;
-    if (role_[id] == Role::leaf) return;
-    kept_[id] = true;
-    role_[id] = Role::member;
-  };
-  for (const Value result : graph_.results) keep(result);
-  for (const NodeId id : order_)
-    if (is_write(graph_[id].op)) keep(graph_[id].in[0]);
-  // A reshape of what is in memory is in memory.
 }
 
 std::vector<IndexId> Fuser::squeezed(const Shape& shape) const {
@@ -429,6 +434,10 @@ std::optional<std::uint32_t> Fuser::fits(NodeId id, const Operand& operand, std:
     why = "an accumulation runs alone, in index order";
     return std::nullopt;
   }
+  if (operand.storage) {
+    why = "what it writes over must be in memory before";
+    return std::nullopt;
+  }
   if (operand.relation.kind == Relation::Kind::same) {
     if (!reduces) return cluster;
     const Domain own = domain_of(id);
@@ -533,7 +542,8 @@ std::uint32_t Fuser::target_of(NodeId id, const std::vector<Operand>& reads) {
   for (const Operand& operand : reads) {
     const NodeId base = operand.base.node;
     std::string misfit;
-    if (cluster_of_[base] != none && find(cluster_of_[base]) == target && !fits(id, operand, misfit) && !again_within(base, target)) why = misfit;
+    if (cluster_of_[base] == none || find(cluster_of_[base]) != target || fits(id, operand, misfit)) continue;
+    if (operand.storage || !again_within(base, target)) why = misfit;
   }
   std::uint32_t level = 0;
   for (const Operand& operand : reads) {
@@ -558,7 +568,7 @@ void Fuser::place(NodeId id) {
   std::vector<Operand> reads = operands(id);
   const Node& node = graph_[id];
   if (is_write(node.op))  // the storage's value before
-    reads.push_back({node.in[0], stored_value(graph_, node.in[0]), {Relation::Kind::moved, {}}});
+    reads.push_back({node.in[0], stored_value(graph_, node.in[0]), {Relation::Kind::moved, {}}, true});
   std::uint32_t target = options_.fuse ? target_of(id, reads) : none;
   bool row = ir::info(node.op).reduction() || node.op == Op::dot;
   if (target != none && !row) {

@@ -454,10 +454,12 @@ std::optional<ExprId> Lowering::pad(const Request& request, std::vector<Request>
     place.at[i] = affine_.add(place.at[i], affine_.constant(index_.mul(extents_.of(padding.low[i]), index_.number(-1))));
     conditions.push_back({place.at[i], extents_.of(from_shape[i])});
   }
-  const GuardId own = guarded(0, conditions);
+  std::vector<Request> operands{{node.in[0], place, guarded(request.guard, conditions)}};
+  if (!conditions.empty()) operands.push_back({node.in[1], Place{}, request.guard});
   std::vector<ExprId> found;
-  if (!all({{node.in[0], place, guarded(request.guard, conditions)}, {node.in[1], Place{}, request.guard}}, missing, found)) return std::nullopt;
-  if (own == 0) return found[0];
+  if (!all(operands, missing, found)) return std::nullopt;
+  if (conditions.empty()) return found[0];
+  const GuardId own = guarded(0, conditions);
   const ExprId inside = add({.kind = Expr::Kind::guard, .type = DType::boolean, .guard = own});
   return add({.kind = Expr::Kind::op, .type = node.out[0].dtype, .op = Op::where, .in = {inside, found[0], found[1]}});
 }

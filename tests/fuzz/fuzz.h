@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <initializer_list>
 #include <iostream>
-#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -39,14 +38,11 @@ class Choices {
 };
 
 // Calls `round(seed)`, seeds counting up, `rounds` times, or for the time that BRAZE_FUZZ_SECONDS gives. Seeds are new in each run,
-// unless BRAZE_SEED or `settled` names the first: graphs have known failures (tests/fuzz/known_failures) that new seeds meet about
-// once in three hundred rounds, so a run of the tests repeats seeds that pass, and `./dev fuzz` looks for more.
+// unless BRAZE_SEED names the first.
 template <class Round>
-void fuzz(const char* what, int rounds, Round&& round, std::optional<std::uint64_t> settled = {}) {
+void fuzz(const char* what, int rounds, Round&& round) {
   const char *given = std::getenv("BRAZE_SEED"), *limit = std::getenv("BRAZE_FUZZ_SECONDS");
-  const std::uint64_t seed = given != nullptr               ? std::strtoull(given, nullptr, 10)
-                             : settled && limit == nullptr ? *settled
-                                                           : std::random_device{}();
+  const std::uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device{}();
   std::cerr << "fuzzing " << what << ": BRAZE_SEED=" << seed << std::endl;
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(limit != nullptr ? std::atof(limit) / 2 : 0);
   std::uint64_t done = 0;

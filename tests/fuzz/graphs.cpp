@@ -58,7 +58,7 @@ void run_round(std::uint64_t seed) {
 }  // namespace
 
 TEST_CASE("random graphs: machine code, both interpreters, fused and unfused agree", "[fuzz]") {
-  fuzz("graphs", graphs_in_ci, run_round, 1);
+  fuzz("graphs", graphs_in_ci, run_round);
 }
 
 TEST_CASE("random graphs cover the op table, and most draws of their sizes are defined") {

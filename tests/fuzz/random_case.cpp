@@ -42,12 +42,18 @@ struct RandomCase::State {
     for (int i = 0; i < 2; ++i) themes.push_back(random_shape());
     pool.push_back(new_parameter(random_type(), themes[0]));
     if (choices.chance(60)) pool.push_back(new_parameter(random_type(), choices.pick(themes)));
+    if (choices.chance(20)) pool.insert(pool.begin(), new_parameter(random_type(), {}));
     const std::int64_t length = choices.between(2, 14);
     for (std::int64_t i = 0; i < length && graph.size() < 28; ++i) grow();
     graph.results = {pool.back()};
-    while (choices.chance(45) && graph.results.size() < 4)
-      if (const Value v = choices.pick(pool); std::find(graph.results.begin(), graph.results.end(), v) == graph.results.end())
-        graph.results.push_back(v);
+    const auto keep = [this](Value v) {
+      if (std::find(graph.results.begin(), graph.results.end(), v) == graph.results.end()) graph.results.push_back(v);
+    };
+    // Often scalars, so that what is computed from scalars alone is kept and read.
+    if (choices.chance(20))
+      for (Value v : pool)
+        if (shape(v).empty() && choices.chance(40) && graph.results.size() < 3) keep(v);
+    while (choices.chance(45) && graph.results.size() < 4) keep(choices.pick(pool));
   }
 
   // ---- extents ----
@@ -252,6 +258,7 @@ struct RandomCase::State {
     std::int64_t size(std::int64_t n) const {
       return std::max<std::int64_t>(n - low - high, 0) / step + (std::max<std::int64_t>(n - low - high, 0) % step != 0);
     }
+    bool whole() const { return low == 0 && high == 0 && step == 1; }
     std::int64_t start(std::int64_t n) const { return size(n) == 0 ? 0 : back ? low + (size(n) - 1) * step : low; }
   };
   Range random_range() {
@@ -290,7 +297,9 @@ struct RandomCase::State {
     });
     for (std::size_t axis : order) {
       const Range r = ranges[axis];
-      l.sizes.push_back(combine({s[axis]}, [r](const Numbers& n) { return r.size(n[0]); }));
+      // A whole axis may be known to be one, or only happen to be.
+      const bool known = r.whole() && choices.chance(50);
+      l.sizes.push_back(known ? s[axis] : combine({s[axis]}, [r](const Numbers& n) { return r.size(n[0]); }));
       const std::vector<Extent> inner(s.begin() + static_cast<std::ptrdiff_t>(axis), s.end());
       l.strides.push_back(combine(inner, [r, dense](const Numbers& n) { return (r.back ? -r.step : r.step) * dense(n, 0); }));
     }
@@ -423,7 +432,9 @@ struct RandomCase::State {
       }
       case 9: {
         const ir::Layout l = random_layout(x);
-        const Value v = choices.chance(30) ? moved(add(Op::view, {x}, l), {x}) : operand(type(x), l.sizes);
+        // At times what is stored comes from the storage itself: where the layout has its shape, the same value.
+        const bool own = choices.chance(30);
+        const Value v = !own ? operand(type(x), l.sizes) : l.sizes == shape(x) ? x : moved(add(Op::view, {x}, l), {x});
         return moved(add(Op::store, {x, v}, l), {x, v});
       }
       case 10: {

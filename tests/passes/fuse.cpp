@@ -105,6 +105,43 @@ graph f(%x: f32[n, m]) {
   CHECK(module.groups.size() == 1);
 }
 
+TEST_CASE("what is computed from scalars alone is in memory where it is a result, and whoever reads it comes after") {
+  check_graph(R"(braze.ir 1
+graph f(%p: f32[] scalar) {
+  %0 = exp %p : f32[]
+  %1 = cast %0 : i8[]
+  %2 = cast %1 : f32[]
+  %3 = sum %2 {dims = []} : f32[]
+  %4 = sum %3 {dims = []} : f32[]
+  %5 = ge %4, %0 : bool[]
+  return %5, %0
+})");
+  check_graph(R"(braze.ir 1
+graph f(%p: f32[] scalar, %x: f32[n]) {
+  %0 = iota {shape = [n]} : i64[n]
+  %1 = cast %0 : bool[n]
+  %2 = atan %p : f32[]
+  %3 = expand %2 {shape = [n]} : f32[n]
+  %4 = gt %3, %x : bool[n]
+  %5 = add %1, %4 : bool[n]
+  return %5, %2
+})",
+              {.symbols = {{"n", 40}}});
+  // A scalar and a constant themselves, and one that a store writes over.
+  check_graph(R"(braze.ir 1
+graph f(%p: f32[] scalar, %x: f32[n]) {
+  %0 = constant 2.5 : f32[]
+  %1 = expand %p {shape = [n]} : f32[n]
+  %2 = expand %0 {shape = [n]} : f32[n]
+  %3 = mul %1, %2 : f32[n]
+  %4 = store %3, %x {offset = 0, sizes = [n], strides = [1]} : f32[n]
+  %5 = neg %3 : f32[n]
+  %6 = reshape %p {shape = [1]} : f32[1]
+  return %p, %0, %4, %5, %6, %2
+})",
+              {.symbols = {{"n", 40}}});
+}
+
 TEST_CASE("unfused, every op is a kernel, and views are none") {
   const auto module = fused(R"(braze.ir 1
 graph f(%x: f32[n, m], %a: f32[] scalar) {

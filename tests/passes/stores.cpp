@@ -73,6 +73,38 @@ graph f(%v: f32[n], %w: f32[n], l: index) {
   CHECK(copies(module) == 0);
 }
 
+TEST_CASE("a value is stored into itself") {
+  const auto module = check_graph(R"(braze.ir 1
+graph f(%x: f32[n, m]) {
+  %0 = sub %x, %x : f32[n, m]
+  %1 = store %0, %0 {offset = 0, sizes = [n, m], strides = [m, 1]} : f32[n, m]
+  %2 = exp %0 : f32[n, m]
+  %3 = store %2, %2 {offset = 0, sizes = [n, m], strides = [m, 1]} : f32[n, m]
+  return %1, %3
+})",
+                                  {.symbols = {{"n", 70}, {"m", 9}}});
+  CHECK(copies(module) == 0);
+  // Reversed, it is read at other places than it is written.
+  const auto reversed = check_graph(R"(braze.ir 1
+graph f(%x: i32[176]) {
+  %0 = cast %x : f16[176]
+  %1 = store %0, %0 {offset = 175, sizes = [176], strides = [-1]} : f16[176]
+  return %1
+})");
+  CHECK(copies(reversed) == 1);
+}
+
+TEST_CASE("what is stored is computed from what it is stored into, a cheap value or a dear one") {
+  for (const std::string op : {"neg", "exp", "cos"})
+    check_graph("braze.ir 1\ngraph f(%x: f32[n], %y: f32[n]) {\n  %0 = " + op + R"( %x : f32[n]
+  %1 = add %0, %y : f32[n]
+  %2 = store %0, %1 {offset = 0, sizes = [n], strides = [1]} : f32[n]
+  %3 = mul %0, %2 : f32[n]
+  return %3
+})",
+                {.symbols = {{"n", 100}}});
+}
+
 TEST_CASE("accumulate repeats in index order") {
   for (const std::string type : {"f32", "f16", "i64", "bool"}) {
     std::string text = R"(braze.ir 1

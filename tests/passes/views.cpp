@@ -82,6 +82,29 @@ graph f(%x: i32[n], r: index) {
               {.symbols = {{"n", 6}, {"r", 13}}, .positive = true});
 }
 
+TEST_CASE("a pad that adds nothing does not read what it would add") {
+  const auto module = check_graph(R"(braze.ir 1
+graph f(%x: f32[n], %v: f32[], k: index) {
+  %0 = pad %x, %v {low = [0], high = [0], sizes = [k]} : f32[k]
+  return %0
+})",
+                                  {.symbols = {{"n", 6}, {"k", 6}}});
+  CHECK(module.program.slots.size() == 2);
+  // One element of a dot, or the sum of all, as the value.
+  check_graph(R"(braze.ir 1
+graph f(%x: i32[n, m], %y: i32[1, l], %z: i32[l, 1], k: index) {
+  %0 = dot %y, %z : i32[1, 1]
+  %1 = reshape %0 {shape = []} : i32[]
+  %2 = pad %x, %1 {low = [0, 0], high = [0, 0], sizes = [n, k]} : i32[n, k]
+  %3 = sum %x {dims = [0, 1]} : i64[]
+  %4 = cast %3 : i32[]
+  %5 = pad %2, %4 {low = [0, 0], high = [0, 0], sizes = [n, k]} : i32[n, k]
+  %6 = neg %5 : i32[n, k]
+  return %6
+})",
+              {.symbols = {{"n", 6}, {"m", 5}, {"l", 4}, {"k", 5}}});
+}
+
 TEST_CASE("results that are parameters, views, constants and scalars") {
   const auto module = check_graph(R"(braze.ir 1
 graph f(%x: f32[n, m], %a: f32[] scalar, k: index) {
