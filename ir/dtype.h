@@ -17,23 +17,24 @@ inline constexpr std::array<DType, dtype_count> all_dtypes = {DType::boolean, DT
                                                               DType::i64,     DType::f16, DType::bf16, DType::f32, DType::f64};
 
 struct DTypeInfo {
-  std::string_view name;        // in IR text: "f32"
-  std::string_view torch_name;  // as PyTorch spells it: "float32"
-  std::uint8_t size;            // bytes
+  std::string_view name;         // in IR text: "f32"
+  std::string_view torch_name;   // as PyTorch spells it: "float32"
+  std::string_view scalar_name;  // as PyTorch's messages call it: "Float"
+  std::uint8_t size;             // bytes
   bool is_float, is_signed;
 };
 
 inline constexpr std::array<DTypeInfo, dtype_count> dtype_table = {{
-    {"bool", "bool", 1, false, false},
-    {"u8", "uint8", 1, false, false},
-    {"i8", "int8", 1, false, true},
-    {"i16", "int16", 2, false, true},
-    {"i32", "int32", 4, false, true},
-    {"i64", "int64", 8, false, true},
-    {"f16", "float16", 2, true, true},
-    {"bf16", "bfloat16", 2, true, true},
-    {"f32", "float32", 4, true, true},
-    {"f64", "float64", 8, true, true},
+    {"bool", "bool", "Bool", 1, false, false},
+    {"u8", "uint8", "Byte", 1, false, false},
+    {"i8", "int8", "Char", 1, false, true},
+    {"i16", "int16", "Short", 2, false, true},
+    {"i32", "int32", "Int", 4, false, true},
+    {"i64", "int64", "Long", 8, false, true},
+    {"f16", "float16", "Half", 2, true, true},
+    {"bf16", "bfloat16", "BFloat16", 2, true, true},
+    {"f32", "float32", "Float", 4, true, true},
+    {"f64", "float64", "Double", 8, true, true},
 }};
 
 constexpr const DTypeInfo& info(DType t) { return dtype_table[static_cast<std::size_t>(t)]; }

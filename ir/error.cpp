@@ -6,6 +6,7 @@ namespace braze {
 Error::~Error() = default;
 ShapeError::~ShapeError() = default;
 TypeError::~TypeError() = default;
+NotImplementedError::~NotImplementedError() = default;
 IndexError::~IndexError() = default;
 ValueError::~ValueError() = default;
 DeviceError::~DeviceError() = default;

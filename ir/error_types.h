@@ -31,6 +31,12 @@ class BRAZE_EXPORT TypeError : public Error {  // TypeError
   ~TypeError() override;
 };
 
+class BRAZE_EXPORT NotImplementedError : public Error {  // NotImplementedError: an operation that a dtype does not have
+ public:
+  using Error::Error;
+  ~NotImplementedError() override;
+};
+
 class BRAZE_EXPORT IndexError : public Error {  // IndexError
  public:
   using Error::Error;
