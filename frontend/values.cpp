@@ -2,13 +2,34 @@
 #include <algorithm>
 #include <cstring>
 
+#include "frontend/source_line.h"
 #include "frontend/tensor_impl.h"
 
 namespace braze {
 
-ir::Location location(const std::source_location& where) {
+namespace {
+
+thread_local const ir::Location* source_line = nullptr;
+
+ir::Location spelled_out(const std::source_location& where) {
   return where.line() == 0 ? ir::Location{} : ir::Location{where.file_name(), where.line()};
 }
+
+}  // namespace
+
+ir::Location location(const std::source_location& where) { return source_line ? *source_line : spelled_out(where); }
+
+SourceLine::SourceLine(const std::source_location& where) : SourceLine(spelled_out(where)) {}
+
+SourceLine::SourceLine(ir::Location where) : where_(where), outermost_(source_line == nullptr) {
+  if (outermost_) source_line = &where_;
+}
+
+SourceLine::~SourceLine() {
+  if (outermost_) source_line = nullptr;
+}
+
+const ir::Location* SourceLine::current() { return source_line; }
 
 ir::Type make_type(DType type, std::span<const std::int64_t> sizes) {
   ir::Type out{type, {}};
