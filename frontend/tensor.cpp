@@ -37,6 +37,9 @@ Tensor Tensor::adopt(TensorImpl* impl) {
   return t;
 }
 
+void* Tensor::host_object() const { return checked(*this).host; }
+void Tensor::set_host_object(void* object) const { checked(*this).host = object; }
+
 std::int64_t Tensor::dim() const { return checked(*this).type->rank(); }
 std::int64_t Tensor::numel() const { return checked(*this).numel(); }
 DType Tensor::dtype() const { return checked(*this).type->dtype; }

@@ -144,6 +144,7 @@ class TensorImpl : public Counted<TensorImpl> {
   StoragePointer storage;
   engine::TypeRef type;  // dtype and sizes, all numbers
   GeometryRef geometry;  // none: the whole storage, row-major
+  void* host = nullptr;  // see Tensor::host_object
 
   std::int64_t numel() const { return geometry ? geometry->numel() : storage->elements(); }
   Geometry layout() const;  // always spelled out

@@ -159,6 +159,9 @@ class Tensor : public ElementwiseMethods,
   // Internal: what the library's own files work with.
   TensorImpl* impl() const { return impl_; }
   static Tensor adopt(TensorImpl* impl);
+  // Internal, for a host language: the object that stands for this tensor there, so that it is always the same one.
+  void* host_object() const;
+  void set_host_object(void* object) const;
 
  private:
   TensorImpl* impl_ = nullptr;
