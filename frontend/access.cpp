@@ -152,6 +152,7 @@ void write(TensorImpl& tensor, engine::Value value, ir::Location where) {
           "{}). Please clone() the tensor before performing the operation.",
           sizes_text(g.sizes), sizes_text(g.strides));
   if (g.numel() == 0) return;
+  if (storage.writes_at_once()) return storage.write_at_once(g, value);
   const Decomposition d = decompose(g);
   value = permute(value, d.axes, where);
   if (d.stored.contiguous() && d.stored.numel() == storage.elements()) return storage.set(std::move(value));
@@ -185,6 +186,7 @@ void write_cast(TensorImpl& tensor, engine::Value value, ir::Location where) {
 }
 
 Tensor wrap(engine::Value value) {
+  value = engine::owned(value);
   engine::TypeRef type = value.type_ref();
   auto storage = StoragePointer::adopt(new Storage(std::move(value), false));
   return Tensor::adopt(new TensorImpl(std::move(storage), std::move(type)));

@@ -71,6 +71,31 @@ Tensor from_bytes(const void* data, SizesView sizes, DType dtype) {
   return wrap(engine::leaf(engine::TypeRef::make(make_type(dtype, sizes)), std::move(block)));
 }
 
+Tensor from_blob(void* data, SizesView sizes, SizesView strides, DType dtype, std::function<void()> deleter, Access access) {
+  require(sizes.size() == strides.size(), "from_blob: mismatch in length of strides and shape: {} and {}", sizes_text(strides),
+          sizes_text(sizes));
+  const std::int64_t count = checked_numel(sizes);
+  require<ValueError>(data != nullptr || count == 0, "from_blob: sizes {} at a null pointer", sizes_text(sizes));
+  std::int64_t elements = count == 0 ? 0 : 1;
+  for (std::size_t i = 0; i < sizes.size() && count > 0; ++i) {
+    require<ValueError>(strides[i] >= 0, "from_blob: negative strides are not supported: {}", sizes_text(strides));
+    elements += (sizes[i] - 1) * strides[i];
+  }
+  runtime::Block block = runtime::Block::borrow(data, elements * size_of(dtype), std::move(deleter), access == Access::frozen);
+  const std::int64_t flat[] = {elements};
+  auto storage = StoragePointer::adopt(
+      new Storage(engine::leaf(engine::TypeRef::make(make_type(dtype, flat)), std::move(block)), access == Access::frozen));
+  if (access == Access::shared) storage->share();
+  const Tensor base = Tensor::adopt(new TensorImpl(storage, storage->value().type_ref()));
+  return make_view(base, {0, Dims(sizes.begin(), sizes.end()), Dims(strides.begin(), strides.end())});
+}
+
+Tensor from_blob(void* data, SizesView sizes, DType dtype, std::function<void()> deleter, Access access) {
+  checked_numel(sizes);
+  const Dims strides = contiguous_strides(sizes);
+  return from_blob(data, sizes, std::span<const std::int64_t>(strides), dtype, std::move(deleter), access);
+}
+
 Tensor tensor(const NestedData& data, TensorOptions options) {
   Dims sizes;
   bool is_first_path = true;

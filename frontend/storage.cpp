@@ -1,3 +1,5 @@
+#include <cstring>
+
 #include "frontend/engine/state.h"
 #include "frontend/tensor_impl.h"
 
@@ -49,6 +51,13 @@ void Storage::set(engine::Value value) {
     active_trace->captured(*this).current = std::move(value);
     return;
   }
+  if (writes_at_once()) [[unlikely]] {
+    Geometry whole;
+    whole.sizes = {elements_};
+    whole.strides = {1};
+    return write_at_once(whole, value);
+  }
+  value = engine::owned(value);
   hold(value);
   std::swap(value_, value);
   let_go(value);
@@ -68,6 +77,61 @@ void Storage::recover() {
   hold(good);
   std::swap(value_, good);
   let_go(good);
+}
+
+void* Storage::share() {
+  const engine::Value current = value();  // raises while a function is traced
+  engine::evaluate({&current, 1});
+  shares_.fetch_add(1, std::memory_order_relaxed);
+  if (!value_->shared.load(std::memory_order_relaxed)) {
+    constexpr std::uint32_t here = 2;  // value_ and current
+    const runtime::Block& block = engine::buffer(value_);
+    if (value_->references.load(std::memory_order_acquire) > here || (block && !block.unique())) {
+      runtime::Block own = runtime::Block::allocate(bytes_of(value_));
+      if (bytes_of(value_) > 0) std::memcpy(own.data(), block.data(), static_cast<std::size_t>(bytes_of(value_)));
+      engine::Value moved = engine::leaf(value_.type_ref(), std::move(own));
+      hold(moved);
+      std::swap(value_, moved);
+      let_go(moved);
+    }
+    value_->shared.store(true, std::memory_order_relaxed);
+  }
+  const runtime::Block& block = engine::buffer(value_);
+  return block ? block.data() : nullptr;
+}
+
+void Storage::unshare() {
+  if (shares_.fetch_sub(1, std::memory_order_acq_rel) == 1) value_->shared.store(false, std::memory_order_relaxed);
+}
+
+bool Storage::writes_at_once() const {
+  return value_->shared.load(std::memory_order_relaxed) && !(active_trace && active_trace->existed(*this));
+}
+
+void Storage::write_at_once(const Geometry& g, const engine::Value& value) {
+  engine::evaluate({&value, 1});
+  ++version_;
+  std::int64_t count = g.numel();
+  if (count == 0) return;
+  const std::int64_t element = size_of(dtype());
+  const auto* from = static_cast<const std::byte*>(engine::buffer(value).data());
+  auto* to = static_cast<std::byte*>(engine::buffer(value_).data());
+  // Runs of the last axis where its elements are neighbours, else single elements.
+  const std::size_t last = g.sizes.size() - 1;
+  const bool runs = !g.sizes.empty() && g.strides[last] == 1;
+  const std::int64_t run = runs ? g.sizes[last] : 1;
+  const std::size_t outer = runs ? last : g.sizes.size();
+  Dims index(g.sizes.size(), 0);
+  std::int64_t at = g.offset;
+  for (count /= run; count-- > 0; from += run * element) {
+    std::memmove(to + at * element, from, static_cast<std::size_t>(run * element));
+    for (std::size_t axis = outer; axis-- > 0;) {
+      at += g.strides[axis];
+      if (++index[axis] < g.sizes[axis]) break;
+      at -= g.strides[axis] * g.sizes[axis];
+      index[axis] = 0;
+    }
+  }
 }
 
 Trace::Trace() : start_(storages_made.load(std::memory_order_relaxed)), outer_(active_trace) { active_trace = this; }

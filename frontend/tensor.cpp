@@ -159,6 +159,18 @@ const void* Tensor::data() const {
   return evaluated_data(impl) + storage_offset() * element_size();
 }
 
+Tensor::Exported Tensor::export_memory() const {
+  const TensorImpl& impl = checked(*this);
+  auto* start = static_cast<std::byte*>(impl.storage->share());
+  void* data = start ? start + storage_offset() * element_size() : nullptr;
+  return {data, std::shared_ptr<void>(data, [held = impl.storage](void*) { held->unshare(); })};
+}
+
+void* Tensor::data_ptr() const {
+  auto* start = static_cast<std::byte*>(checked(*this).storage->share());
+  return start ? start + storage_offset() * element_size() : nullptr;
+}
+
 const Tensor& Tensor::eval() const {
   evaluated_data(checked(*this));
   return *this;

@@ -63,6 +63,8 @@ class Pointer {
   T* object_ = nullptr;
 };
 
+struct Geometry;
+
 // The memory behind a base tensor and its views: a dense value of `elements` elements, replaced by each write. The value's own
 // shape may be any; its row-major order is what layouts address.
 class Storage : public Counted<Storage> {
@@ -81,6 +83,15 @@ class Storage : public Counted<Storage> {
   void recover();
   void require_writable() const;
 
+  // From now on the host may read and write the memory at any moment, until `unshare` was called as often. Evaluates; where others
+  // still read the memory, the storage first moves to memory of its own. Returns its start.
+  void* share();
+  void unshare();
+  // Whether a write has to reach the memory before it returns.
+  bool writes_at_once() const;
+  // Such a write through a layout; `value` has its sizes.
+  void write_at_once(const Geometry& geometry, const engine::Value& value);
+
  private:
   friend class Trace;
   void hold(const engine::Value& value);
@@ -89,6 +100,7 @@ class Storage : public Counted<Storage> {
   std::int64_t elements_;
   std::int64_t version_ = 0;
   std::uint64_t birth_;  // counts storages
+  std::atomic<std::int32_t> shares_{0};
   bool read_only_;
 };
 using StoragePointer = Pointer<Storage>;

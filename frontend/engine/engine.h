@@ -33,8 +33,11 @@ Value scalar_argument(ir::Literal value);
 Value constant(ir::Literal value);
 // An argument of a function being traced: a leaf without memory.
 Value placeholder(TypeRef type);
-// Memory that exists: dense row-major elements of `type`, from the start of `block`.
+// Memory that exists: dense row-major elements of `type`, from the start of `block`. If its `shared` is set, ops that read it run as
+// they are recorded.
 Value leaf(TypeRef type, runtime::Block block);
+// `value` itself, or a copy made now if it reads memory that the host shares.
+Value owned(const Value& value);
 
 // ---- evaluating ----
 

@@ -1,5 +1,6 @@
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 
 #include "frontend/engine/engine.h"
 #include "frontend/engine/state.h"
@@ -58,11 +59,23 @@ TypeRef share_type(ir::Type type, std::span<const Value> in) {
   return TypeRef::make(std::move(type));
 }
 
+// What the host may change while this is pending is read now.
+bool reads_shared_memory(Node* node) {
+  for (const Value& v : node->in())
+    if (v->shared.load(std::memory_order_relaxed)) return true;
+  return false;
+}
+
 Value finish(Node* node) {
   counters().recorded.fetch_add(1, std::memory_order_relaxed);
   ++recorded_since_evaluation();
   Value value = Value::adopt(node);
-  if (eager_scope && !tracing_depth && !renames(node->op)) evaluate({&value, 1});
+  const bool shared = reads_shared_memory(node);
+  if (!shared && !eager_scope) return value;
+  if (shared && renames(node->op))
+    node->shared.store(true, std::memory_order_relaxed);
+  else if (!tracing_depth && !renames(node->op))
+    evaluate({&value, 1});
   return value;
 }
 
@@ -163,6 +176,17 @@ Value leaf(TypeRef type, runtime::Block block) {
   node->buffers[0] = std::move(block);
   node->state.store(State::evaluated, std::memory_order_release);
   return Value::adopt(node);
+}
+
+Value owned(const Value& value) {
+  if (!value->shared.load(std::memory_order_relaxed)) return value;
+  evaluate({&value, 1});
+  const runtime::Block& from = buffer(value);
+  std::int64_t bytes = size_of(value.type().dtype);
+  for (const ir::Extent& e : value.type().shape) bytes *= e.number();
+  runtime::Block block = runtime::Block::allocate(bytes);
+  if (bytes > 0) std::memcpy(block.data(), from.data(), static_cast<std::size_t>(bytes));
+  return leaf(value.type_ref(), std::move(block));
 }
 
 const TypeRef& scalar_type(DType type) {

@@ -1,6 +1,8 @@
 // Making tensors. https://pytorch.org/docs/stable/torch.html#creation-ops
 #pragma once
 
+#include <functional>
+
 #include "braze/tensor.h"
 
 namespace braze {
@@ -33,6 +35,17 @@ template <class T>
 Tensor from_data(const T* data, SizesView sizes) {
   return from_bytes(data, sizes, dtype_of<T>());
 }
+
+// The host's memory as a tensor, nothing copied. Element (i, j, ...) lies at data + (i * strides[0] + ...) elements; without strides,
+// row-major. `deleter` runs when the last tensor on the memory is gone.
+// https://docs.pytorch.org/cppdocs/api/function_namespacetorch_1ad7fb2a7759ef8c9443b489ddde494787.html
+enum class Access : std::uint8_t {
+  shared,  // the host may read and write at any moment, so an op that reads the memory runs at once, and a write too
+  frozen,  // nobody writes while the tensor lives: fully lazy; a write throws Error
+};
+Tensor from_blob(void* data, SizesView sizes, DType dtype, std::function<void()> deleter = {}, Access access = Access::shared);
+Tensor from_blob(void* data, SizesView sizes, SizesView strides, DType dtype, std::function<void()> deleter = {},
+                 Access access = Access::shared);
 
 Tensor zeros(SizesView sizes, TensorOptions options = {});
 Tensor ones(SizesView sizes, TensorOptions options = {});

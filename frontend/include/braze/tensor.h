@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
+#include <memory>
 #include <source_location>
 #include <span>
 #include <string>
@@ -96,6 +97,14 @@ class Tensor : public ElementwiseMethods,
   void copy_to(void* destination, DType dtype) const;
   // The first element in memory, strides() apart; read only, valid until the storage is written to or dies.
   const void* data() const;
+  // The first element in memory, for the host to read and write at any moment while `token` lives. Meanwhile an op that reads or
+  // writes the storage runs at once.
+  struct Exported {
+    void* data;
+    std::shared_ptr<void> token;
+  };
+  Exported export_memory() const;
+  void* data_ptr() const;  // the same, for ever
   // Runs what this value needs and returns itself.
   const Tensor& eval() const;
   bool is_evaluated() const;
