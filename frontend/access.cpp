@@ -4,6 +4,7 @@
 #include <array>
 #include <numeric>
 
+#include "frontend/positions.h"
 #include "frontend/tensor_impl.h"
 
 namespace braze {
@@ -142,15 +143,22 @@ engine::Value read(const TensorImpl& tensor, ir::Location where) {
   return expand(reshape(permute(stored, order, where), with_ones, where), g.sizes, where);
 }
 
+void require_writable(const TensorImpl& tensor) {
+  tensor.storage->require_writable();
+  if (!tensor.geometry) return;
+  const Geometry& g = *tensor.geometry;
+  require(
+      !overlaps_itself(g),
+      "unsupported operation: more than one element of the written-to tensor refers to a single memory location (sizes {}, strides "
+      "{}). Please clone() the tensor before performing the operation.",
+      sizes_text(g.sizes), sizes_text(g.strides));
+}
+
 void write(TensorImpl& tensor, engine::Value value, ir::Location where) {
+  require_writable(tensor);
   Storage& storage = *tensor.storage;
-  storage.require_writable();
   if (!tensor.geometry) return storage.set(std::move(value));
   const Geometry& g = *tensor.geometry;
-  require(!overlaps_itself(g),
-          "unsupported operation: more than one element of the written-to tensor refers to a single memory location (sizes {}, strides "
-          "{}). Please clone() the tensor before performing the operation.",
-          sizes_text(g.sizes), sizes_text(g.strides));
   if (g.numel() == 0) return;
   if (storage.writes_at_once()) return storage.write_at_once(g, value);
   const Decomposition d = decompose(g);
@@ -166,23 +174,22 @@ void write(TensorImpl& tensor, engine::Value value, ir::Location where) {
   storage.set(engine::record(ir::Op::store, operands, std::move(layout), where));
 }
 
-void write_cast(TensorImpl& tensor, engine::Value value, ir::Location where) {
-  const Dims sizes = sizes_of(*tensor.type);
-  const Dims from = sizes_of(value.type());
-  bool fits = from.size() <= sizes.size();
-  for (std::size_t i = 0; fits && i < from.size(); ++i) {
-    const std::int64_t have = from[from.size() - 1 - i];
-    fits = have == 1 || have == sizes[sizes.size() - 1 - i];
-  }
-  // Leading axes of one element may be dropped, as PyTorch does in assignments.
-  if (!fits && from.size() > sizes.size()) {
-    const std::size_t extra = from.size() - sizes.size();
-    if (std::all_of(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(extra), [](std::int64_t s) { return s == 1; }))
-      return write_cast(tensor, reshape(value, std::span(from.begin() + extra, sizes.size()), where), where);
-  }
-  require<ShapeError>(fits, "shape mismatch: value tensor of shape {} cannot be broadcast to indexing result of shape {}", sizes_text(from),
-                      sizes_text(sizes));
-  write(tensor, expand(cast(value, tensor.storage->dtype(), where), sizes, where), where);
+void write_cast(TensorImpl& tensor, const In& value, ir::Location where) {
+  write(tensor, fitted(value, tensor.storage->dtype(), sizes_of(*tensor.type), where), where);
+}
+
+engine::Value read_at(const TensorImpl& tensor, const engine::Value& positions, ir::Location where) {
+  const engine::Value operands[] = {tensor.storage->value(), positions};
+  return engine::record(ir::Op::take, operands, where);
+}
+
+void write_at(TensorImpl& tensor, const engine::Value& positions, const engine::Value& values, ir::Put::Combine combine,
+              ir::Location where) {
+  require_writable(tensor);
+  for (const ir::Extent& e : positions.type().shape)
+    if (e.number() == 0) return;
+  const engine::Value operands[] = {tensor.storage->value(), positions, values};
+  tensor.storage->set(engine::record(ir::Op::put, operands, ir::Put{combine}, where));
 }
 
 Tensor wrap(engine::Value value) {

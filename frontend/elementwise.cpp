@@ -280,11 +280,7 @@ Tensor ElementwiseMethods::masked_fill(const Tensor& mask, Scalar value, std::so
 // ---- in place ----
 
 Tensor& Tensor::copy_(const In& source) {
-  TensorImpl& impl = checked(*this);
-  const ir::Location where = location(source.where());
-  const engine::Value value =
-      source.is_scalar() ? scalar_value(source.scalar(), impl.type->dtype) : read(checked(source.tensor()), where);
-  write_cast(impl, value, where);
+  write_cast(checked(*this), source, location(source.where()));
   return *this;
 }
 

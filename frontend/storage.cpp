@@ -68,11 +68,12 @@ void Storage::require_writable() const {
   require(!read_only_, "this tensor's memory is read-only; clone() it before writing to it");
 }
 
-// A failed store keeps its operands: the first is the version before it.
+// A failed write keeps its operands: the first is the version before it.
 void Storage::recover() {
   const auto failed = [](const engine::Value& v) { return v->state.load(std::memory_order_acquire) == engine::State::failed; };
   engine::Value good = value_;
-  while (failed(good) && good->op == ir::Op::store) good = engine::Value(good->in()[0]);
+  const auto writes = [](ir::Op op) { return op == ir::Op::store || op == ir::Op::put || op == ir::Op::accumulate; };
+  while (failed(good) && writes(good->op)) good = engine::Value(good->in()[0]);
   if (failed(good) || good == value_) return;
   hold(good);
   std::swap(value_, good);

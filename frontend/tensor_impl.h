@@ -187,8 +187,21 @@ TensorImpl& checked(const Tensor& tensor);
 engine::Value read(const TensorImpl& tensor, ir::Location where);
 // Writes `value` (the tensor's sizes and dtype) through the layout. Throws Error where elements overlap or memory is read-only.
 void write(TensorImpl& tensor, engine::Value value, ir::Location where);
-// The same, for a value of other sizes or dtype: broadcasts and casts first.
-void write_cast(TensorImpl& tensor, engine::Value value, ir::Location where);
+// The same, for a number or a tensor of other sizes or dtype: broadcasts and casts first.
+void write_cast(TensorImpl& tensor, const In& value, ir::Location where);
+// Throws where write would: read-only memory, elements that overlap.
+void require_writable(const TensorImpl& tensor);
+// Elements at flat positions (i64) of the tensor's storage.
+engine::Value read_at(const TensorImpl& tensor, const engine::Value& positions, ir::Location where);
+// Combines `values` (this dtype, positions' sizes) into the storage, in order. Refuses what write refuses.
+void write_at(TensorImpl& tensor, const engine::Value& positions, const engine::Value& values, ir::Put::Combine combine,
+              ir::Location where);
+
+// ---- basic indexing, on a layout ----
+void apply_slice(Geometry& g, std::size_t axis, const Slice& slice);
+// `shown_dim` is the dim to name in the error.
+void apply_select(Geometry& g, std::size_t axis, std::int64_t index, std::int64_t shown_dim);
+void apply_newaxis(Geometry& g, std::size_t axis);
 
 // ---- values ----
 ir::Location location(const std::source_location& where);

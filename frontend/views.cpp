@@ -16,27 +16,6 @@ void require_dims(std::string_view what, const Tensor& t) {
   require<IndexError>(t.dim() > 0, "{}() cannot be applied to a 0-dim tensor.", what);
 }
 
-// Where a bound lands in [0, size], as Python slices clamp.
-std::int64_t clamp_bound(std::int64_t bound, std::int64_t size) { return std::clamp<std::int64_t>(bound < 0 ? bound + size : bound, 0, size); }
-
-void apply_slice(Geometry& g, std::size_t axis, const Slice& s) {
-  require<ValueError>(s.step > 0, "slice step must be positive, not {}", s.step);
-  const std::int64_t size = g.sizes[axis];
-  const std::int64_t start = clamp_bound(s.start.value_or(0), size), stop = clamp_bound(s.stop.value_or(size), size);
-  const std::int64_t span = std::max<std::int64_t>(stop - start, 0);
-  g.offset += start * g.strides[axis];
-  g.sizes[axis] = (span + s.step - 1) / s.step;
-  g.strides[axis] *= s.step;
-}
-
-void apply_select(Geometry& g, std::size_t axis, std::int64_t index, std::int64_t shown_dim) {
-  const std::int64_t size = g.sizes[axis];
-  require<IndexError>(-size <= index && index < size, "index {} is out of bounds for dimension {} with size {}", index, shown_dim, size);
-  g.offset += (index < 0 ? index + size : index) * g.strides[axis];
-  g.sizes.erase(axis);
-  g.strides.erase(axis);
-}
-
 // Sizes with -1 filled in. Throws ShapeError in PyTorch's words.
 Dims inferred_sizes(std::span<const std::int64_t> sizes, std::int64_t numel) {
   Dims out(sizes);
@@ -86,36 +65,6 @@ std::optional<Dims> view_strides(const Geometry& g, std::span<const std::int64_t
 }
 
 }  // namespace
-
-Tensor Tensor::index(std::span<const Index> indices) const {
-  Geometry g = checked(*this).layout();
-  const auto takes_dim = [](const Index& i) { return i.kind == Index::Kind::number || i.kind == Index::Kind::slice; };
-  const std::int64_t given = std::count_if(indices.begin(), indices.end(), takes_dim);
-  require<IndexError>(given <= dim(), "too many indices for tensor of dimension {}", dim());
-  require<IndexError>(std::count_if(indices.begin(), indices.end(), [](const Index& i) { return i.kind == Index::Kind::ellipsis; }) <= 1,
-                      "an index can only have a single ellipsis ('...')");
-  std::size_t axis = 0;
-  std::int64_t shown = 0;  // of the tensor indexed, for messages
-  for (const Index& i : indices) {
-    switch (i.kind) {
-      case Index::Kind::number: apply_select(g, axis, i.number, shown++); break;
-      case Index::Kind::slice:
-        apply_slice(g, axis++, i.range);
-        ++shown;
-        break;
-      case Index::Kind::ellipsis:
-        axis += static_cast<std::size_t>(dim() - given);
-        shown += dim() - given;
-        break;
-      case Index::Kind::newaxis:
-        g.sizes.insert(axis, 1);
-        g.strides.insert(axis, axis + 1 < g.sizes.size() ? g.sizes[axis + 1] * g.strides[axis] : 1);
-        ++axis;
-        break;
-    }
-  }
-  return make_view(*this, std::move(g));
-}
 
 Tensor Tensor::select(std::int64_t dim, std::int64_t index) const {
   require_dims("select", *this);

@@ -1,4 +1,4 @@
-// What may stand in x(...): numbers, slice(), ellipsis, newaxis. Basic indexing gives views.
+// What may stand in x(...) beside numbers and tensors: slice(), ellipsis, newaxis.
 // https://numpy.org/doc/stable/user/basics.indexing.html
 #pragma once
 
@@ -23,19 +23,5 @@ struct Ellipsis {};
 inline constexpr Ellipsis ellipsis{};
 struct NewAxis {};
 inline constexpr NewAxis newaxis{};
-
-// One entry of x(...).
-struct Index {
-  enum class Kind : std::uint8_t { number, slice, ellipsis, newaxis } kind;
-  std::int64_t number = 0;
-  Slice range;
-
-  template <class T>
-    requires std::is_integral_v<T>
-  Index(T n) : kind(Kind::number), number(static_cast<std::int64_t>(n)) {}  // NOLINT
-  Index(Slice s) : kind(Kind::slice), range(s) {}                            // NOLINT
-  Index(Ellipsis) : kind(Kind::ellipsis) {}                                  // NOLINT
-  Index(NewAxis) : kind(Kind::newaxis) {}                                    // NOLINT
-};
 
 }  // namespace braze

@@ -9,6 +9,7 @@
 // Every function throws ShapeError, TypeError, IndexError or ValueError (kinds of braze::Error) at the call, with both shapes.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <iosfwd>
@@ -36,8 +37,14 @@
 namespace braze {
 
 class In;
+class Picked;
 class Tensor;
 class TensorImpl;  // internal
+struct Index;
+
+template <class I>
+concept basic_index =
+    (std::integral<I> && !std::same_as<I, bool>) || std::same_as<I, Slice> || std::same_as<I, Ellipsis> || std::same_as<I, NewAxis>;
 
 // max and min over a dim: `auto [values, indices] = x.max(1)`.
 struct ValuesAndIndices;
@@ -115,13 +122,20 @@ class Tensor : public ElementwiseMethods,
   std::string dump(std::string_view stage = "graph") const;
 
   // ---- views: nothing is copied ----
+  // Numbers, slices, ellipsis and newaxis: a view.
   template <class... Indices>
-    requires(sizeof...(Indices) > 0)
-  Tensor operator()(Indices... indices) const {
-    const Index list[] = {Index(indices)...};
-    return index(list);
-  }
-  Tensor index(std::span<const Index> indices) const;
+    requires(sizeof...(Indices) > 0 && (basic_index<Indices> && ...))
+  Tensor operator()(Indices... indices) const;
+  // A tensor or bool among the indices: elements picked, a copy; on the left of `=` the elements are written.
+  template <class... Indices>
+    requires(!(basic_index<Indices> && ...))
+  Picked operator()(const Indices&... indices) const;
+  Tensor index(std::span<const Index> indices, std::source_location where = std::source_location::current()) const;
+  // x[indices] = value: broadcasts, casts to this dtype; of repeated elements the last write stays.
+  Tensor& index_assign(std::span<const Index> indices, const In& value);
+  // The same for a value of this dtype, or added: `accumulate`. https://pytorch.org/docs/stable/generated/torch.Tensor.index_put_.html
+  Tensor& index_put_(std::span<const Index> indices, const In& value, bool accumulate = false);
+  Tensor index_put(std::span<const Index> indices, const In& value, bool accumulate = false) const;
   Tensor select(std::int64_t dim, std::int64_t index) const;
   Tensor narrow(std::int64_t dim, std::int64_t start, std::int64_t length) const;
   Tensor slice(std::int64_t dim, std::optional<std::int64_t> start, std::optional<std::int64_t> stop, std::int64_t step = 1) const;
@@ -189,6 +203,7 @@ class In {
   template <class N>
     requires std::is_arithmetic_v<N>
   In(N number, std::source_location where = std::source_location::current()) : scalar_(number), where_(where) {}       // NOLINT
+  In(const Picked& picked, std::source_location where = std::source_location::current());                              // NOLINT
   In(Scalar number, std::source_location where = std::source_location::current()) : scalar_(number), where_(where) {}  // NOLINT
 
   bool is_scalar() const { return tensor_ == nullptr; }
@@ -201,6 +216,59 @@ class In {
   Scalar scalar_;
   std::source_location where_;
 };
+
+// One entry of x(...). https://numpy.org/doc/stable/user/basics.indexing.html
+struct Index {
+  enum class Kind : std::uint8_t { number, slice, ellipsis, newaxis, boolean, tensor } kind;
+  std::int64_t number = 0;  // of a boolean: 0 or 1
+  Slice range;
+  // int32 or int64: positions along one dim, negative ones from the end; bool or uint8: a mask over as many dims as it has.
+  Tensor tensor;
+
+  template <class T>
+    requires std::is_integral_v<T>
+  Index(T n) : kind(std::same_as<T, bool> ? Kind::boolean : Kind::number), number(static_cast<std::int64_t>(n)) {}  // NOLINT
+  Index(Slice s) : kind(Kind::slice), range(s) {}                                                                   // NOLINT
+  Index(Ellipsis) : kind(Kind::ellipsis) {}                                                                         // NOLINT
+  Index(NewAxis) : kind(Kind::newaxis) {}                                                                           // NOLINT
+  Index(Tensor t) : kind(Kind::tensor), tensor(std::move(t)) {}                                                     // NOLINT
+};
+
+// What x(...) with a tensor among the indices gives: a copy of the elements when read, and a way to write them.
+class Picked {
+ public:
+  Picked(const Tensor& base, std::vector<Index> indices) : base_(base), indices_(std::move(indices)) {}
+  // The picked elements, as a tensor of their own. A mask is evaluated, for its count.
+  const Tensor& value(std::source_location where = std::source_location::current()) const;
+  operator const Tensor&() const { return value(); }  // NOLINT
+  // Writes, broadcasting and casting; where an element is picked several times, the last write stays.
+  void operator=(const In& value) const;
+  void operator=(const Picked& value) const;
+  void operator+=(const In& value) const;
+  void operator-=(const In& value) const;
+  void operator*=(const In& value) const;
+  void operator/=(const In& value) const;
+
+ private:
+  Tensor base_;
+  std::vector<Index> indices_;
+  mutable Tensor value_;
+};
+
+inline In::In(const Picked& picked, std::source_location where) : tensor_(&picked.value(where)), where_(where) {}
+
+template <class... Indices>
+  requires(sizeof...(Indices) > 0 && (basic_index<Indices> && ...))
+Tensor Tensor::operator()(Indices... indices) const {
+  const Index list[] = {Index(indices)...};
+  return index(list);
+}
+
+template <class... Indices>
+  requires(!(basic_index<Indices> && ...))
+Picked Tensor::operator()(const Indices&... indices) const {
+  return Picked(*this, {Index(indices)...});
+}
 
 template <class T>
 T Tensor::item(std::source_location where) const {

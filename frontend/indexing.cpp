@@ -1,0 +1,270 @@
+// x(...) and x[...]: numbers, slices, ellipsis and newaxis give views; tensors, masks and bools pick elements.
+// Both dialects as NumPy has them: https://numpy.org/doc/stable/user/basics.indexing.html
+//
+// Picking is arithmetic on flat positions in the storage: offset + sum of wrap_index(index) * stride over indexed dims + sum of
+// iota * stride over the others, and one `take` or `put`. So it fuses with its neighbours, views are never copied first, and
+// writing costs what it writes.
+#include <algorithm>
+
+#include "braze/functions.h"
+#include "frontend/positions.h"
+
+namespace braze {
+
+namespace {
+
+// Where a bound lands in [0, size], as Python slices clamp.
+std::int64_t clamp_bound(std::int64_t bound, std::int64_t size) {
+  return std::clamp<std::int64_t>(bound < 0 ? bound + size : bound, 0, size);
+}
+
+bool is_mask(const Tensor& t) { return t.dtype() == DType::boolean || t.dtype() == DType::u8; }
+
+// A tensor index along one dim of the view that the basic indices leave.
+struct Along {
+  std::size_t axis;
+  Tensor index;  // integers
+};
+
+struct Resolved {
+  Geometry view;  // after numbers, slices and newaxis
+  std::vector<Along> tensors;
+  std::optional<Tensor> whole_mask;  // one mask that covers every dim, and nothing else
+};
+
+// How many dims of the indexed tensor an entry uses up.
+std::int64_t dims_taken(const Index& i) {
+  switch (i.kind) {
+    case Index::Kind::number:
+    case Index::Kind::slice:
+      return 1;
+    case Index::Kind::tensor:
+      return is_mask(i.tensor) ? i.tensor.dim() : 1;
+    default:
+      return 0;
+  }
+}
+
+class Resolver {
+ public:
+  Resolver(const Tensor& base, std::span<const Index> indices) : base_(base), indices_(indices) {
+    out_.view = checked(base).layout();
+  }
+
+  Resolved run() {
+    std::int64_t given = 0;
+    for (const Index& i : indices_) given += dims_taken(i);
+    require<IndexError>(given <= base_.dim(), "too many indices for tensor of dimension {}", base_.dim());
+    bool ellipsis_seen = false;
+    for (const Index& i : indices_) {
+      if (i.kind == Index::Kind::ellipsis) {
+        // A second ellipsis takes no dim, as in PyTorch.
+        const std::int64_t skipped = ellipsis_seen ? 0 : base_.dim() - given;
+        ellipsis_seen = true;
+        axis_ += static_cast<std::size_t>(skipped);
+        shown_ += skipped;
+      } else {
+        add(i);
+      }
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void add(const Index& i) {
+    switch (i.kind) {
+      case Index::Kind::number:
+        apply_select(out_.view, axis_, i.number, shown_++);
+        break;
+      case Index::Kind::slice:
+        apply_slice(out_.view, axis_++, i.range);
+        ++shown_;
+        break;
+      case Index::Kind::ellipsis:
+        break;
+      case Index::Kind::newaxis:
+        apply_newaxis(out_.view, axis_++);
+        break;
+      case Index::Kind::boolean:
+        add_truth(i.number != 0);
+        break;
+      case Index::Kind::tensor:
+        add_tensor(i.tensor);
+        break;
+    }
+  }
+
+  // True picks the one element of a new axis, false none.
+  void add_truth(bool value) {
+    apply_newaxis(out_.view, axis_);
+    out_.tensors.push_back({axis_++, zeros({value ? 1 : 0}, {DType::i64})});
+  }
+
+  void add_tensor(const Tensor& index) {
+    const DType type = index.dtype();
+    if (is_mask(index)) return add_mask(index);
+    require<IndexError>(type == DType::i64 || type == DType::i32,
+                        "tensors used as indices must be long, int, byte or bool tensors, not {}", info(type).torch_name);
+    // PyTorch reads a single integer and selects: a view.
+    if (index.dim() == 0) return add(Index(index.item_int()));
+    out_.tensors.push_back({axis_++, index.to(DType::i64)});
+    ++shown_;
+  }
+
+  void add_mask(const Tensor& mask) {
+    if (mask.dim() == 0) return add_truth(static_cast<bool>(mask));
+    for (std::int64_t d = 0; d < mask.dim(); ++d)
+      require<IndexError>(mask.size(d) == out_.view.sizes[axis_ + static_cast<std::size_t>(d)],
+                          "The shape of the mask {} at index {} does not match the shape of the indexed tensor {} at index {}",
+                          sizes_text(mask.sizes()), d, sizes_text(base_.sizes()), shown_ + d);
+    if (indices_.size() == 1 && mask.dim() == base_.dim()) out_.whole_mask = mask;
+    const Tensor places = nonzero(mask);
+    for (std::int64_t d = 0; d < mask.dim(); ++d) {
+      out_.tensors.push_back({axis_++, places.select(1, d)});
+      ++shown_;
+    }
+  }
+
+  const Tensor& base_;
+  std::span<const Index> indices_;
+  Resolved out_;
+  std::size_t axis_ = 0;    // of the view
+  std::int64_t shown_ = 0;  // of the indexed tensor, for messages
+};
+
+Dims index_sizes(const std::vector<Along>& tensors) {
+  Dims sizes;
+  for (const Along& along : tensors) {
+    try {
+      sizes = broadcast_sizes(sizes, along.index.sizes());
+    } catch (const ShapeError&) {
+      std::string shapes;
+      for (const Along& each : tensors) shapes += (shapes.empty() ? "" : ", ") + sizes_text(each.index.sizes());
+      fail<IndexError>("shape mismatch: indexing tensors could not be broadcast together with shapes {}", shapes);
+    }
+  }
+  return sizes;
+}
+
+// Flat positions in the storage, with the sizes of the result: dims of neighbouring index tensors stand where those were, those of
+// index tensors apart stand first.
+engine::Value positions(const Resolved& r, const std::source_location& where) {
+  const Dims picked = index_sizes(r.tensors);
+  const std::size_t first = r.tensors.front().axis;
+  const bool together = r.tensors.back().axis - first + 1 == r.tensors.size();
+  const std::size_t at = together ? first : 0;
+  const auto indexed = [&](std::size_t axis) {
+    return std::any_of(r.tensors.begin(), r.tensors.end(), [&](const Along& along) { return along.axis == axis; });
+  };
+  Dims sizes;
+  std::vector<std::size_t> rest;  // axes that are not indexed
+  for (std::size_t axis = 0; axis < r.view.sizes.size(); ++axis)
+    if (!indexed(axis)) rest.push_back(axis);
+  for (std::size_t i = 0; i < at; ++i) sizes.push_back(r.view.sizes[rest[i]]);
+  for (const std::int64_t s : picked) sizes.push_back(s);
+  for (std::size_t i = at; i < rest.size(); ++i) sizes.push_back(r.view.sizes[rest[i]]);
+  PositionSum sum(sizes, r.view.offset, where);
+  for (const Along& along : r.tensors) {
+    // Aligned at the last of the picked dims.
+    Dims aligned(sizes.size(), 1);
+    const Sizes own = along.index.sizes();
+    for (std::size_t i = 0; i < own.size(); ++i) aligned[at + picked.size() - own.size() + i] = own[i];
+    sum.add_index(along.index.reshape(Sizes(aligned.begin(), aligned.end())), r.view.sizes[along.axis], r.view.strides[along.axis]);
+  }
+  for (std::size_t i = 0; i < rest.size(); ++i) sum.add_axis(i < at ? i : picked.size() + i, r.view.strides[rest[i]]);
+  return sum.value();
+}
+
+}  // namespace
+
+void apply_slice(Geometry& g, std::size_t axis, const Slice& s) {
+  require<ValueError>(s.step > 0, "slice step must be positive, not {}", s.step);
+  const std::int64_t size = g.sizes[axis];
+  const std::int64_t start = clamp_bound(s.start.value_or(0), size), stop = clamp_bound(s.stop.value_or(size), size);
+  const std::int64_t span = std::max<std::int64_t>(stop - start, 0);
+  g.offset += start * g.strides[axis];
+  g.sizes[axis] = span / s.step + (span % s.step != 0);
+  g.strides[axis] *= s.step;
+}
+
+void apply_select(Geometry& g, std::size_t axis, std::int64_t index, std::int64_t shown_dim) {
+  const std::int64_t size = g.sizes[axis];
+  require<IndexError>(-size <= index && index < size, "index {} is out of bounds for dimension {} with size {}", index, shown_dim,
+                      size);
+  g.offset += (index < 0 ? index + size : index) * g.strides[axis];
+  g.sizes.erase(axis);
+  g.strides.erase(axis);
+}
+
+void apply_newaxis(Geometry& g, std::size_t axis) {
+  g.sizes.insert(axis, 1);
+  g.strides.insert(axis, axis + 1 < g.sizes.size() ? g.sizes[axis + 1] * g.strides[axis] : 1);
+}
+
+Tensor Tensor::index(std::span<const Index> indices, std::source_location where) const {
+  const Resolved r = Resolver(*this, indices).run();
+  if (r.tensors.empty()) return make_view(*this, r.view);
+  return wrap(read_at(checked(*this), positions(r, where), location(where)));
+}
+
+Tensor& Tensor::index_assign(std::span<const Index> indices, const In& value) {
+  const bool scalar = value.is_scalar() || value.tensor().numel() == 1;
+  const ir::Location where = location(value.where());
+  // One value under a mask needs no count: nothing is evaluated.
+  if (scalar && indices.size() == 1 && indices[0].kind == Index::Kind::tensor && is_mask(indices[0].tensor) &&
+      indices[0].tensor.sizes() == sizes() && dim() > 0) {
+    const Tensor one =
+        value.is_scalar() ? full({}, value.scalar(), {dtype()}) : value.tensor().reshape({}).to(dtype(), value.where());
+    return copy_(
+        In(braze::where(In(indices[0].tensor.to(DType::boolean), value.where()), In(one, value.where()), In(*this, value.where())),
+           value.where()));
+  }
+  const Resolved r = Resolver(*this, indices).run();
+  if (r.tensors.empty()) {
+    make_view(*this, r.view).copy_(value);
+    return *this;
+  }
+  const engine::Value at = positions(r, value.where());
+  write_at(checked(*this), at, fitted(value, dtype(), sizes_of(at.type()), where), ir::Put::Combine::assign, where);
+  return *this;
+}
+
+Tensor& Tensor::index_put_(std::span<const Index> indices, const In& value, bool accumulate) {
+  const ir::Location where = location(value.where());
+  require<IndexError>(
+      value.is_scalar() || value.tensor().dtype() == dtype(),
+      "Index put requires the source and destination dtypes match, got {} for the destination and {} for the source.",
+      info(dtype()).torch_name, value.is_scalar() ? "" : info(value.tensor().dtype()).torch_name);
+  if (!accumulate) return index_assign(indices, value);
+  const Resolved r = Resolver(*this, indices).run();
+  if (r.tensors.empty()) {
+    Tensor view = make_view(*this, r.view);
+    view.add_(value);
+    return *this;
+  }
+  const engine::Value at = positions(r, value.where());
+  write_at(checked(*this), at, fitted(value, dtype(), sizes_of(at.type()), where), ir::Put::Combine::add, where);
+  return *this;
+}
+
+Tensor Tensor::index_put(std::span<const Index> indices, const In& value, bool accumulate) const {
+  Tensor copy = clone(value.where());
+  copy.index_put_(indices, value, accumulate);
+  return copy;
+}
+
+// ---- x(index) in C++ ----
+
+const Tensor& Picked::value(std::source_location where) const {
+  if (!value_.defined()) value_ = base_.index(indices_, where);
+  return value_;
+}
+
+void Picked::operator=(const In& value) const { Tensor(base_).index_assign(indices_, value); }
+void Picked::operator=(const Picked& other) const { Tensor(base_).index_assign(indices_, In(other.value())); }
+void Picked::operator+=(const In& other) const { *this = In(add(In(value(), other.where()), other), other.where()); }
+void Picked::operator-=(const In& other) const { *this = In(sub(In(value(), other.where()), other), other.where()); }
+void Picked::operator*=(const In& other) const { *this = In(mul(In(value(), other.where()), other), other.where()); }
+void Picked::operator/=(const In& other) const { *this = In(div(In(value(), other.where()), other), other.where()); }
+
+}  // namespace braze

@@ -1,0 +1,39 @@
+// Flat positions in a storage, as i64 values: what `take` and `put` are given. A position is an offset plus, for each axis of the
+// result, its number times a stride, or a tensor's element times a stride.
+#pragma once
+
+#include <source_location>
+
+#include "frontend/tensor_impl.h"
+
+namespace braze {
+
+class PositionSum {
+ public:
+  PositionSum(Dims sizes, std::int64_t offset, const std::source_location& where)
+      : sizes_(std::move(sizes)), offset_(offset), where_(where) {}
+
+  // The number along `axis` of the result.
+  void add_axis(std::size_t axis, std::int64_t stride);
+  // `index` broadcasts to the result; each element lies in [-extent, extent), counting from the end where negative. Anything else is
+  // an IndexError at evaluation.
+  void add_index(const Tensor& index, std::int64_t extent, std::int64_t stride);
+  // The same without counting from the end: gather and its kin refuse negative numbers.
+  void add_checked_index(const Tensor& index, std::int64_t extent, std::int64_t stride);
+  // Adds term * stride; `term` broadcasts to the result.
+  void add(const Tensor& term, std::int64_t stride);
+  // i64, with the result's sizes.
+  engine::Value value() const;
+
+ private:
+  Dims sizes_;
+  std::int64_t offset_;
+  std::source_location where_;
+  Tensor sum_;
+};
+
+// An operand as values of `type` broadcast to `sizes`; leading dims of one element may be dropped. Throws ShapeError as PyTorch's
+// assignment does.
+engine::Value fitted(const In& value, DType type, const Dims& sizes, ir::Location where);
+
+}  // namespace braze
