@@ -11,11 +11,11 @@ namespace braze {
 
 namespace {
 
-using Order = InlineVector<std::uint8_t, 8>;
+using AxisOrder = InlineVector<std::uint8_t, 8>;
 
 // Axes that repeat elements, and the rest with strides falling: how the storage itself would list the elements.
 struct Decomposition {
-  Order axes;       // non-repeating axes of the layout, by falling stride
+  AxisOrder axes;       // non-repeating axes of the layout, by falling stride
   Geometry stored;  // of those axes
   bool repeats = false;
 };
@@ -31,12 +31,12 @@ Decomposition decompose(const Geometry& g) {
   // Where the order falls already, nothing moves; else axes of one element, whose strides say nothing, go first.
   const auto one = [&](std::uint8_t axis) { return g.sizes[axis] == 1; };
   const auto falls = [&](std::uint8_t a, std::uint8_t b) { return g.strides[a] > g.strides[b]; };
-  Order moving;
+  AxisOrder moving;
   for (const std::uint8_t axis : d.axes)
     if (!one(axis)) moving.push_back(axis);
   if (!std::is_sorted(moving.begin(), moving.end(), falls)) {
     std::stable_sort(moving.begin(), moving.end(), falls);
-    Order sorted;
+    AxisOrder sorted;
     for (const std::uint8_t axis : d.axes)
       if (one(axis)) sorted.push_back(axis);
     for (const std::uint8_t axis : moving) sorted.push_back(axis);
@@ -63,11 +63,10 @@ ir::Layout to_layout(const Geometry& g) {
 // A run of neighbouring elements needs no strides.
 ir::Layout run_layout(std::int64_t offset, std::int64_t count) { return {offset, {count}, {1}}; }
 
-engine::Value read_stored(const Storage& storage, const Geometry& g, ir::Location where) {
-  const engine::Value& value = storage.value();
+engine::Value read_stored(const engine::Value& value, std::int64_t elements, const Geometry& g, ir::Location where) {
   const std::int64_t count = g.numel();
   if (g.contiguous()) {
-    if (count == storage.elements()) return reshape(value, g.sizes, where);
+    if (count == elements) return reshape(value, g.sizes, where);
     const engine::Value run = engine::record(ir::Op::view, {&value, 1}, run_layout(g.offset, count), where);
     return reshape(run, g.sizes, where);
   }
@@ -75,8 +74,8 @@ engine::Value read_stored(const Storage& storage, const Geometry& g, ir::Locatio
 }
 
 // Undoes the sort: axis i of the result is the position of axis i among `axes`.
-Order inverse(const Order& axes, std::size_t rank) {
-  Order out(rank);
+AxisOrder inverse(const AxisOrder& axes, std::size_t rank) {
+  AxisOrder out(rank);
   for (std::size_t i = 0; i < axes.size(); ++i) out[axes[i]] = static_cast<std::uint8_t>(i);
   return out;
 }
@@ -125,16 +124,18 @@ engine::Value read(const TensorImpl& tensor, ir::Location where) {
   if (!tensor.geometry) {
     const engine::Value& value = tensor.storage->value();
     if (value.type_ref() == tensor.type || value.type() == *tensor.type) return value;
-    return engine::record_to_shape(ir::Op::reshape, value, tensor.type, where);
+    if (value.type().dtype == tensor.dtype() && tensor.whole_storage())
+      return engine::record_to_shape(ir::Op::reshape, value, tensor.type, where);
   }
-  const Geometry& g = *tensor.geometry;
+  const Geometry& g = tensor.geometry ? *tensor.geometry : tensor.layout();
   const Decomposition d = decompose(g);
-  const engine::Value stored = read_stored(*tensor.storage, d.stored, where);
+  const DType type = tensor.dtype();
+  const engine::Value stored = read_stored(tensor.storage->value(type), tensor.storage->elements(type), d.stored, where);
   if (!d.repeats) return permute(stored, inverse(d.axes, g.sizes.size()), where);
   // The axes that are left, in the layout's order, then one element for each that repeats, then the repetition.
-  Order kept = d.axes;
+  AxisOrder kept = d.axes;
   std::sort(kept.begin(), kept.end());
-  Order order;
+  AxisOrder order;
   Dims with_ones(g.sizes.size(), 1);
   for (const std::uint8_t axis : kept) {
     order.push_back(static_cast<std::uint8_t>(std::find(d.axes.begin(), d.axes.end(), axis) - d.axes.begin()));
@@ -157,29 +158,29 @@ void require_writable(const TensorImpl& tensor) {
 void write(TensorImpl& tensor, engine::Value value, ir::Location where) {
   require_writable(tensor);
   Storage& storage = *tensor.storage;
-  if (!tensor.geometry) return storage.set(std::move(value));
-  const Geometry& g = *tensor.geometry;
+  if (tensor.whole_storage()) return storage.set(std::move(value));
+  const Geometry& g = tensor.geometry ? *tensor.geometry : tensor.layout();
   if (g.numel() == 0) return;
   if (storage.writes_at_once()) return storage.write_at_once(g, value);
   const Decomposition d = decompose(g);
   value = permute(value, d.axes, where);
-  if (d.stored.contiguous() && d.stored.numel() == storage.elements()) return storage.set(std::move(value));
+  if (d.stored.contiguous() && d.stored.numel() == storage.elements(tensor.dtype())) return storage.set(std::move(value));
   ir::Layout layout = to_layout(d.stored);
   if (d.stored.contiguous()) {
     layout = run_layout(g.offset, g.numel());
     const std::int64_t flat[] = {g.numel()};
     value = reshape(value, flat, where);
   }
-  const engine::Value operands[] = {storage.value(), std::move(value)};
+  const engine::Value operands[] = {storage.value(tensor.dtype()), std::move(value)};
   storage.set(engine::record(ir::Op::store, operands, std::move(layout), where));
 }
 
 void write_cast(TensorImpl& tensor, const In& value, ir::Location where) {
-  write(tensor, fitted(value, tensor.storage->dtype(), sizes_of(*tensor.type), where), where);
+  write(tensor, fitted(value, tensor.dtype(), sizes_of(*tensor.type), where), where);
 }
 
 engine::Value read_at(const TensorImpl& tensor, const engine::Value& positions, ir::Location where) {
-  const engine::Value operands[] = {tensor.storage->value(), positions};
+  const engine::Value operands[] = {tensor.storage->value(tensor.dtype()), positions};
   return engine::record(ir::Op::take, operands, where);
 }
 
@@ -188,7 +189,7 @@ void write_at(TensorImpl& tensor, const engine::Value& positions, const engine::
   require_writable(tensor);
   for (const ir::Extent& e : positions.type().shape)
     if (e.number() == 0) return;
-  const engine::Value operands[] = {tensor.storage->value(), positions, values};
+  const engine::Value operands[] = {tensor.storage->value(tensor.dtype()), positions, values};
   tensor.storage->set(engine::record(ir::Op::put, operands, ir::Put{combine}, where));
 }
 
@@ -207,16 +208,31 @@ Tensor wrap_permuted(engine::Value value, std::span<const std::uint8_t> order) {
     g.sizes.push_back(stored[axis]);
     g.strides.push_back(strides[axis]);
   }
-  return make_view(wrap(std::move(value)), std::move(g));
+  value = engine::owned(value);
+  const DType type = value.type().dtype;
+  return on_storage(StoragePointer::adopt(new Storage(std::move(value), false)), type, std::move(g));
 }
 
-Tensor make_view(const Tensor& base, Geometry geometry) {
+Tensor on_storage(StoragePointer storage, DType dtype, Geometry geometry) {
+  auto* impl = new TensorImpl(std::move(storage), {});
+  Tensor out = Tensor::adopt(impl);
+  impl->set_layout(dtype, std::move(geometry));
+  return out;
+}
+
+void TensorImpl::set_layout(DType dtype, Geometry g) {
+  type = engine::TypeRef::make(make_type(dtype, g.sizes));
+  const bool whole = g.offset == 0 && g.numel() == storage->elements(dtype) && g.strides == contiguous_strides(g.sizes);
+  geometry = whole ? GeometryRef() : GeometryRef::make(std::move(g));
+}
+
+Tensor make_view(const Tensor& base, Geometry geometry) { return make_view(base, std::move(geometry), checked(base).dtype()); }
+
+Tensor make_view(const Tensor& base, Geometry geometry, DType dtype) {
   TensorImpl& impl = checked(base);
-  engine::TypeRef type = engine::TypeRef::make(make_type(impl.storage->dtype(), geometry.sizes));
-  const bool whole = geometry.offset == 0 && geometry.numel() == impl.storage->elements() &&
-                     geometry.strides == contiguous_strides(geometry.sizes);
-  if (whole) return Tensor::adopt(new TensorImpl(impl.storage, std::move(type)));
-  return Tensor::adopt(new TensorImpl(impl.storage, std::move(type), GeometryRef::make(std::move(geometry))));
+  Tensor view = on_storage(impl.storage, dtype, std::move(geometry));
+  view.impl()->base = impl.base ? impl.base : Pointer<TensorImpl>::share(&impl);
+  return view;
 }
 
 }  // namespace braze

@@ -135,7 +135,7 @@ void reduce_into(Tensor& x, const engine::Value& at, const engine::Value& values
   Tensor count = include_self ? ones(x.sizes(), {x.dtype()}) : zeros(x.sizes(), {x.dtype()});
   Geometry flat = checked(x).layout();
   const Tensor ones_at = full({}, 1, {x.dtype()});
-  Tensor storage_count = wrap(expand(read(checked(zeros({}, {x.dtype()})), where), Dims{impl.storage->elements()}, where));
+  Tensor storage_count = wrap(expand(read(checked(zeros({}, {x.dtype()})), where), Dims{impl.storage->elements(x.dtype())}, where));
   write_at(checked(storage_count), at, expand(read(checked(ones_at), where), sizes, where), ir::Put::Combine::add, where);
   count.add_(In(make_view(storage_count, std::move(flat))));
   const In divisor(maximum(In(count), In(1)));

@@ -45,19 +45,43 @@ const engine::Value& Storage::value() const {
   return value_;
 }
 
+engine::Value Storage::value(DType type) const {
+  const engine::Value& now = value();
+  if (now.type().dtype == type) return now;
+  engine::evaluate({&now, 1});
+  const std::int64_t flat[] = {elements(type)};
+  engine::Value seen = engine::leaf(engine::TypeRef::make(make_type(type, flat)), engine::buffer(now));
+  seen->shared.store(now->shared.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  return seen;
+}
+
+void Storage::resize(std::int64_t count, DType type) {
+  require(!value_->shared.load(std::memory_order_relaxed), "Trying to resize storage that is not resizable");
+  require(!(active_trace && active_trace->existed(*this)), "a storage from outside cannot be resized while a function is traced");
+  require_writable();
+  const std::int64_t flat[] = {elements(type)};
+  const engine::Value operands[] = {reshape(value(type), flat, {}), engine::constant(to_literal(0, type))};
+  engine::Value grown = engine::record(ir::Op::pad, operands, ir::Padding{{0}, {count - flat[0]}, {count}}, {});
+  hold(grown);
+  std::swap(value_, grown);
+  let_go(grown);
+  elements_ = count;
+}
+
 void Storage::set(engine::Value value) {
-  invariant(value.type().dtype == dtype(), "a write of {} into a storage of {}", name(value.type().dtype), name(dtype()));
+  invariant(bytes_of(value) == bytes(), "a write of {} bytes into a storage of {}", bytes_of(value), bytes());
   if (active_trace && active_trace->existed(*this)) [[unlikely]] {
     active_trace->captured(*this).current = std::move(value);
     return;
   }
   if (writes_at_once()) [[unlikely]] {
     Geometry whole;
-    whole.sizes = {elements_};
+    whole.sizes = {elements(value.type().dtype)};
     whole.strides = {1};
     return write_at_once(whole, value);
   }
   value = engine::owned(value);
+  elements_ = elements(value.type().dtype);
   hold(value);
   std::swap(value_, value);
   let_go(value);
@@ -114,7 +138,7 @@ void Storage::write_at_once(const Geometry& g, const engine::Value& value) {
   ++version_;
   std::int64_t count = g.numel();
   if (count == 0) return;
-  const std::int64_t element = size_of(dtype());
+  const std::int64_t element = size_of(value.type().dtype);
   const auto* from = static_cast<const std::byte*>(engine::buffer(value).data());
   auto* to = static_cast<std::byte*>(engine::buffer(value_).data());
   // Runs of the last axis where its elements are neighbours, else single elements.

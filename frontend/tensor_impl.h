@@ -77,8 +77,14 @@ class Storage : public Counted<Storage> {
   DType dtype() const { return value_.type().dtype; }
   std::int64_t elements() const { return elements_; }
   std::int64_t version() const { return version_; }
-  // A write. `value` has as many elements and the same dtype.
+  std::int64_t bytes() const { return elements_ * size_of(dtype()); }
+  // The same memory as elements of another type, which x.view(dtype) looks at it as; reinterpreting evaluates.
+  std::int64_t elements(DType type) const { return bytes() / size_of(type); }
+  engine::Value value(DType type) const;
+  // A write. `value` has as many bytes; its dtype becomes the storage's.
   void set(engine::Value value);
+  // To `count` elements of `type`: the first ones stay, new ones are zero. Throws Error where the host shares the memory.
+  void resize(std::int64_t count, DType type);
   // Where the current value is a write that failed: back to the last good version.
   void recover();
   void require_writable() const;
@@ -155,10 +161,19 @@ class TensorImpl : public Counted<TensorImpl> {
 
   StoragePointer storage;
   engine::TypeRef type;  // dtype and sizes, all numbers
-  GeometryRef geometry;  // none: the whole storage, row-major
+  GeometryRef geometry;  // none: row-major from the storage's start, nearly always the whole of it
+  Pointer<TensorImpl> base;  // of a view: the tensor that is no view
   void* host = nullptr;  // see Tensor::host_object
 
-  std::int64_t numel() const { return geometry ? geometry->numel() : storage->elements(); }
+  DType dtype() const { return type->dtype; }
+  std::int64_t numel() const {
+    std::int64_t count = 1;
+    for (const ir::Extent& e : type->shape) count *= e.number();
+    return count;
+  }
+  bool whole_storage() const { return !geometry && numel() == storage->elements(dtype()); }
+  // The same elements under another layout, seen through every handle.
+  void set_layout(DType dtype, Geometry g);
   Geometry layout() const;  // always spelled out
 };
 
@@ -167,8 +182,12 @@ class TensorImpl : public Counted<TensorImpl> {
 Tensor wrap(engine::Value value);
 // A new storage that holds `value`, seen by axes permuted: axis i of the tensor is axis order[i] of the value.
 Tensor wrap_permuted(engine::Value value, std::span<const std::uint8_t> order);
-// Another layout on the same storage. Becomes whole where it is.
+// Another layout on the same storage: a view of `base`, or of what that is a view of.
 Tensor make_view(const Tensor& base, Geometry geometry);
+// The same as elements of another type.
+Tensor make_view(const Tensor& base, Geometry geometry, DType dtype);
+// A tensor that is no view.
+Tensor on_storage(StoragePointer storage, DType dtype, Geometry geometry);
 
 // The tensor that a family of methods (braze/methods/*.h) is a base of.
 template <class Methods>
