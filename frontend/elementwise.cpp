@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "braze/functions.h"
+#include "frontend/formula.h"
 #include "frontend/promotion.h"
 #include "frontend/tensor_impl.h"
 
@@ -13,16 +14,50 @@ namespace braze {
 
 namespace {
 
-using Order = InlineVector<std::uint8_t, 8>;
+using AxisOrder = InlineVector<std::uint8_t, 8>;
+
+// PyTorch's rules beside the table's: what promotes integers to floats, and what a dtype does not have.
+bool promotes_to_floating(ir::Op op) {
+  return ir::info(op).accepts == ir::Accepts::real && op != ir::Op::hypot && op != ir::Op::nextafter;
+}
+
+bool has_op(ir::Op op, DType type) {
+  if (type == DType::boolean && (op == ir::Op::shift_left || op == ir::Op::shift_right)) return false;
+  return ir::accepts(op, type);
+}
+
+[[noreturn]] void refuse(ir::Op op, DType type) {
+  if (type == DType::boolean && op == ir::Op::sub)
+    fail<NotImplementedError>(
+        "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead.");
+  if (type == DType::boolean && op == ir::Op::neg)
+    fail<NotImplementedError>(
+        "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+        "`logical_not()` operator instead.");
+  const std::string_view name = op == ir::Op::shift_left ? "lshift" : op == ir::Op::shift_right ? "rshift" : ir::name(op);
+  fail<NotImplementedError>("\"{}_cpu\" not implemented for '{}'", name, info(type).scalar_name);
+}
 
 // The dtype that `op` computes in, given the operands' common one.
-DType operation_type(ir::Op op, DType common) { return ir::info(op).accepts == ir::Accepts::real ? to_floating(common) : common; }
+DType operation_type(ir::Op op, DType common) {
+  const DType type = promotes_to_floating(op) ? to_floating(common) : common;
+  if (!has_op(op, type)) [[unlikely]]
+    refuse(op, type);
+  return type;
+}
+
+// PyTorch multiplies and divides halves by a number without rounding the number to a half first.
+bool keeps_number_wide(ir::Op op, DType type, std::span<const In* const> operands) {
+  if (!is_half(type) || (op != ir::Op::mul && op != ir::Op::div)) return false;
+  const In& second = *operands[1];
+  return !operands[0]->is_scalar() && (second.is_scalar() || (second.tensor().dim() == 0 && second.tensor().dtype() != type));
+}
 
 bool is_condition(ir::Op op, std::size_t operand) { return op == ir::Op::where && operand == 0; }
 
 // The axes from slowest to fastest, as PyTorch's TensorIterator orders them: by the operands' strides, the first operand that tells
 // two axes apart deciding; row-major where none does.
-Order iteration_order(std::span<const In* const> operands, const Dims& sizes) {
+AxisOrder iteration_order(std::span<const In* const> operands, const Dims& sizes) {
   const std::size_t rank = sizes.size();
   std::vector<Dims> strides;
   for (const In* operand : operands) {
@@ -59,7 +94,7 @@ Order iteration_order(std::span<const In* const> operands, const Dims& sizes) {
       }
     }
   }
-  Order order;
+  AxisOrder order;
   for (std::size_t i = rank; i-- > 0;) order.push_back(static_cast<std::uint8_t>(fastest_first[i]));
   return order;
 }
@@ -69,20 +104,20 @@ bool all_row_major(std::span<const In* const> operands) {
                      [](const In* o) { return o->is_scalar() || !checked(o->tensor()).geometry; });
 }
 
-bool is_identity(const Order& order) {
+bool is_identity(const AxisOrder& order) {
   for (std::size_t i = 0; i < order.size(); ++i)
     if (order[i] != i) return false;
   return true;
 }
 
-Order inverse(const Order& order) {
-  Order out(order.size());
+AxisOrder inverse(const AxisOrder& order) {
+  AxisOrder out(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) out[order[i]] = static_cast<std::uint8_t>(i);
   return out;
 }
 
 // An operand as a value of the common dtype and shape, its axes in `order`.
-engine::Value operand_value(const In& operand, DType type, const Dims& sizes, const Order& order, ir::Location where) {
+engine::Value operand_value(const In& operand, DType type, const Dims& sizes, const AxisOrder& order, ir::Location where) {
   if (operand.is_scalar()) {
     Dims ordered;
     for (const std::uint8_t axis : order) ordered.push_back(sizes[axis]);
@@ -126,12 +161,19 @@ bool plain(ir::Op op, std::span<const In* const> operands) {
     if (impl.geometry || (type && !(*impl.type == *type))) return false;
     type = impl.type.get();
   }
-  return op != ir::Op::where && ir::accepts(op, type->dtype);
+  return op != ir::Op::where && has_op(op, type->dtype);
+}
+
+// bool; of the others PyTorch still takes uint8.
+void require_condition(const In& condition) {
+  const DType type = condition.is_scalar() ? scalar_dtype(condition.scalar()) : condition.tensor().dtype();
+  require(type == DType::boolean || type == DType::u8,
+          "where expected condition to be a boolean tensor, but got a tensor with dtype {}", info(type).scalar_name);
 }
 
 struct Recorded {
   engine::Value value;
-  Order order;  // the value's axes among the tensor's
+  AxisOrder order;  // the value's axes among the tensor's
 };
 
 Recorded record_elementwise(ir::Op op, std::span<const In* const> operands, bool keep_order) {
@@ -142,18 +184,19 @@ Recorded record_elementwise(ir::Op op, std::span<const In* const> operands, bool
     return {engine::record(op, std::span(values).first(operands.size()), where), {}};
   }
   const Dims sizes = common_sizes(operands);
-  Order order(sizes.size());
+  AxisOrder order(sizes.size());
   std::iota(order.begin(), order.end(), std::uint8_t{0});
   if (keep_order && !all_row_major(operands)) order = iteration_order(operands, sizes);
   const bool conditional = is_condition(op, 0);
+  if (conditional) require_condition(*operands[0]);
   const DType type = operation_type(op, result_type(operands.subspan(conditional)));
+  const bool wide = keeps_number_wide(op, type, operands);
   std::array<engine::Value, 3> values;
   for (std::size_t i = 0; i < operands.size(); ++i)
-    values[i] = operand_value(*operands[i], is_condition(op, i) ? DType::boolean : type, sizes, order, where);
-  return {engine::record(op, std::span(values).first(operands.size()), where), order};
+    values[i] = operand_value(*operands[i], is_condition(op, i) ? DType::boolean : wide ? DType::f32 : type, sizes, order, where);
+  engine::Value result = engine::record(op, std::span(values).first(operands.size()), where);
+  return {wide ? cast(result, type, where) : std::move(result), order};
 }
-
-int category(DType t) { return t == DType::boolean ? 0 : is_float(t) ? 2 : 1; }
 
 }  // namespace
 
@@ -162,21 +205,38 @@ Tensor elementwise(ir::Op op, std::span<const In* const> operands) {
   return is_identity(r.order) ? wrap(std::move(r.value)) : wrap_permuted(std::move(r.value), inverse(r.order));
 }
 
+namespace {
+
+void require_fits(const TensorImpl& target, std::span<const std::int64_t> wanted) {
+  const Dims sizes = sizes_of(*target.type);
+  require<ShapeError>(std::ranges::equal(wanted, sizes), "output with shape {} doesn't match the broadcast shape {}",
+                      sizes_text(sizes), sizes_text(wanted));
+}
+
+void write_result(TensorImpl& target, engine::Value value, ir::Location where) {
+  const DType result = value.type().dtype, wanted = target.type->dtype;
+  require(can_cast(result, wanted), "result type {} can't be cast to the desired output type {}", info(result).scalar_name,
+          info(wanted).scalar_name);
+  write(target, cast(value, wanted, where), where);
+}
+
+}  // namespace
+
 void elementwise_in_place(ir::Op op, Tensor& target, std::span<const In* const> operands) {
   TensorImpl& impl = checked(target);
   const ir::Location where = location(operands[0]->where());
-  const Dims sizes = sizes_of(*impl.type);
-  const Dims wanted = common_sizes(operands);
-  require<ShapeError>(wanted == sizes, "output with shape {} doesn't match the broadcast shape {}", sizes_text(sizes),
-                      sizes_text(wanted));
-  engine::Value value = record_elementwise(op, operands, false).value;
-  const DType result = value.type().dtype;
-  require(category(result) <= category(impl.type->dtype) || ir::info(op).result == ir::ResultType::boolean,
-          "result type {} can't be cast to the desired output type {}", info(result).torch_name, info(impl.type->dtype).torch_name);
-  write(impl, cast(value, impl.type->dtype, where), where);
+  require_fits(impl, common_sizes(operands));
+  write_result(impl, record_elementwise(op, operands, false).value, where);
 }
 
-// ---- the table's functions and methods ----
+Tensor& write_in_place(Tensor& target, const Tensor& result, const std::source_location& where) {
+  TensorImpl &impl = checked(target), &from = checked(result);
+  require_fits(impl, sizes_of(*from.type));
+  write_result(impl, read(from, location(where)), location(where));
+  return target;
+}
+
+// ---- the table's functions ----
 
 namespace {
 
@@ -190,52 +250,64 @@ Tensor binary(ir::Op op, const In& a, const In& b) {
   return elementwise(op, operands);
 }
 
+template <ir::Op op>
+Tensor binary_function(const In& a, const In& b) {
+  return binary(op, a, b);
+}
+
 // x^2, x^3, 1/x and the like, as PyTorch computes them for a number as exponent.
 std::optional<Tensor> power_by_number(const In& base, const In& exponent) {
   if (base.is_scalar() || !exponent.is_scalar()) return {};
   const Scalar e = exponent.scalar();
-  if (e == 2) return square(base);
-  if (e == 3) return mul(In(square(base), base.where()), base);
-  if (!is_float(base.tensor().dtype())) return {};
-  if (e == 0.5) return sqrt(base);
-  if (e == -0.5) return rsqrt(base);
-  if (e == -1) return reciprocal(base);
-  if (e == -2) return reciprocal(In(square(base), base.where()));
-  return {};
+  const DType type = base.tensor().dtype();
+  const SourceLine line(base.where());
+  if (!is_float(type)) {
+    require(e.is_floating() || e.to_int() >= 0, "Integers to negative integer powers are not allowed.");
+    if (type == DType::boolean || e.is_floating()) return {};
+    return e == 2 ? std::optional(square(base)) : std::nullopt;
+  }
+  return in_compute_type(base.tensor(), [&](const Tensor& x) -> std::optional<Tensor> {
+    if (e == 2) return x * x;
+    if (e == 3) return x * x * x;
+    if (e == 0.5) return sqrt(x);
+    if (e == -0.5) return rsqrt(x);
+    if (e == -1) return reciprocal(x);
+    if (e == -2) return reciprocal(x * x);
+    return {};
+  });
 }
 
-Tensor binary_function(ir::Op op, const In& a, const In& b) {
-  if (op == ir::Op::pow)
-    if (std::optional<Tensor> special = power_by_number(a, b)) return *std::move(special);
-  return binary(op, a, b);
+template <>
+Tensor binary_function<ir::Op::pow>(const In& a, const In& b) {
+  if (std::optional<Tensor> special = power_by_number(a, b)) return *std::move(special);
+  return binary(ir::Op::pow, a, b);
+}
+
+// PyTorch composes it, so that an integer exponent widens a half to the default dtype.
+template <>
+Tensor binary_function<ir::Op::ldexp>(const In& a, const In& b) {
+  const SourceLine line(a.where());
+  return a * exp2(b);
 }
 
 }  // namespace
 
-#define BRAZE_UNARY(name, accepts, result)                                                                            \
-  Tensor name(const In& x) { return unary(ir::Op::name, x); }                                                         \
-  Tensor ElementwiseMethods::name(std::source_location where) const { return braze::name(In(self_of(this), where)); } \
-  Tensor& ElementwiseMethods::name##_(std::source_location where) {                                                   \
-    const In self(self_of(this), where);                                                                              \
-    const In* operands[] = {&self};                                                                                   \
-    elementwise_in_place(ir::Op::name, self_of(this), operands);                                                      \
-    return self_of(this);                                                                                             \
-  }
-#define BRAZE_BINARY(name, accepts, result, algebra)                                                                      \
-  Tensor name(const In& a, const In& b) { return binary_function(ir::Op::name, a, b); }                                   \
-  Tensor ElementwiseMethods::name(const In& other) const { return braze::name(In(self_of(this), other.where()), other); } \
-  Tensor& ElementwiseMethods::name##_(const In& other) {                                                                  \
-    const In self(self_of(this), other.where());                                                                          \
-    const In* operands[] = {&self, &other};                                                                               \
-    elementwise_in_place(ir::Op::name, self_of(this), operands);                                                          \
-    return self_of(this);                                                                                                 \
-  }
+#define BRAZE_UNARY(name, accepts, result) \
+  Tensor name(const In& x) { return unary(ir::Op::name, x); }
+#define BRAZE_BINARY(name, accepts, result, algebra) \
+  Tensor name(const In& a, const In& b) { return binary_function<ir::Op::name>(a, b); }
 #define BRAZE_TERNARY(name, accepts, result)           \
   Tensor name(const In& a, const In& b, const In& c) { \
     const In* operands[] = {&a, &b, &c};               \
     return elementwise(ir::Op::name, operands);        \
   }
 #include "ir/ops.def"
+
+#define BRAZE_UNARY_ALIAS(name, of) \
+  Tensor name(const In& x) { return of(x); }
+#define BRAZE_BINARY_ALIAS(name, of) \
+  Tensor name(const In& a, const In& b) { return of(a, b); }
+#include "braze/elementwise.def"
 
 Tensor operator+(const In& a, const In& b) { return add(a, b); }
 Tensor operator-(const In& a, const In& b) { return sub(a, b); }
@@ -255,27 +327,6 @@ Tensor operator<<(const In& a, const In& b) { return shift_left(a, b); }
 Tensor operator>>(const In& a, const In& b) { return shift_right(a, b); }
 Tensor operator-(const In& x) { return neg(x); }
 Tensor operator~(const In& x) { return bitwise_not(x); }
-
-Tensor square(const In& x) { return binary(ir::Op::mul, x, x); }
-Tensor relu(const In& x) { return maximum(x, In(0, x.where())); }
-Tensor ElementwiseMethods::square(std::source_location where) const { return braze::square(In(self_of(this), where)); }
-Tensor ElementwiseMethods::relu(std::source_location where) const { return braze::relu(In(self_of(this), where)); }
-
-Tensor ElementwiseMethods::clamp(std::optional<Scalar> min, std::optional<Scalar> max, std::source_location where) const {
-  require<ValueError>(min || max, "torch.clamp: At least one of 'min' or 'max' must not be None");
-  Tensor out = self_of(this);
-  if (min) out = braze::maximum(In(out, where), In(*min, where));
-  if (max) out = braze::minimum(In(out, where), In(*max, where));
-  return out;
-}
-
-Tensor ElementwiseMethods::masked_fill(const Tensor& mask, Scalar value, std::source_location where) const {
-  require<TypeError>(mask.dtype() == DType::boolean, "masked_fill only supports boolean masks, but got {}",
-                     info(mask.dtype()).torch_name);
-  // The value takes this tensor's dtype, whatever its own kind.
-  const Tensor filled = full({}, value, {self_of(this).dtype()});
-  return braze::where(In(mask, where), In(filled, where), In(self_of(this), where));
-}
 
 // ---- in place ----
 
@@ -299,7 +350,7 @@ Tensor Tensor::to(DType dtype, std::source_location where) const {
   const In self(*this, where);
   const In* operands[] = {&self};
   const Dims sizes = sizes_of(*impl.type);
-  const Order order = iteration_order(operands, sizes);
+  const AxisOrder order = iteration_order(operands, sizes);
   engine::Value value = operand_value(self, dtype, sizes, order, location(where));
   return wrap_permuted(std::move(value), inverse(order));
 }

@@ -1,7 +1,10 @@
 #include "frontend/promotion.h"
 
+#include <array>
 #include <atomic>
+#include <cmath>
 
+#include "braze/elementwise.h"
 #include "frontend/tensor_impl.h"
 
 namespace braze {
@@ -67,5 +70,44 @@ DType result_type(std::span<const In* const> operands) {
   }
   return *combine(with_dims.type, combine(without_dims.type, numbers.type));
 }
+
+DType result_type(const In& a, const In& b) {
+  const In* operands[] = {&a, &b};
+  return result_type(operands);
+}
+
+bool can_cast(DType from, DType to) { return category(from) <= category(to); }
+
+FloatInfo finfo(DType dtype) {
+  require<TypeError>(is_float(dtype), "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.iinfo'");
+  struct Format {
+    int digits, min_exponent, max_exponent;
+    double resolution;
+  };
+  const Format f = dtype == DType::f16    ? Format{11, -14, 16, 1e-3}
+                   : dtype == DType::bf16 ? Format{8, -126, 128, 1e-2}
+                   : dtype == DType::f32  ? Format{24, -126, 128, 1e-6}
+                                          : Format{53, -1022, 1024, 1e-15};
+  const double eps = std::ldexp(1.0, 1 - f.digits), tiny = std::ldexp(1.0, f.min_exponent);
+  const double max = std::ldexp(2 - eps, f.max_exponent - 1);
+  return {size_of(dtype) * 8, eps, max, -max, tiny, tiny, f.resolution, dtype};
+}
+
+IntegerInfo iinfo(DType dtype) {
+  require<TypeError>(is_integer(dtype), "torch.iinfo() requires an integer input type. Use torch.finfo to handle '{}'",
+                     info(dtype).torch_name);
+  const int bits = size_of(dtype) * 8;
+  if (!is_signed(dtype)) return {bits, (std::int64_t{1} << bits) - 1, 0, dtype};
+  const std::int64_t max = static_cast<std::int64_t>(~std::uint64_t{0} >> (65 - bits));
+  return {bits, max, -max - 1, dtype};
+}
+
+bool is_floating_point(const Tensor& x) { return is_float(x.dtype()); }
+bool is_complex(const Tensor& x) {
+  checked(x);
+  return false;
+}
+bool is_signed(const Tensor& x) { return is_signed(x.dtype()); }
+bool is_nonzero(const Tensor& x) { return static_cast<bool>(x); }
 
 }  // namespace braze

@@ -18,6 +18,19 @@ float lgamma(float x) {
   return ::lgammaf_r(x, &sign);
 }
 
+// Those that libm lacks; in f32 they compute in f64.
+namespace special {
+using std::exp, std::fabs, std::floor, std::log, std::pow, std::sqrt;
+#define BRAZE_SPECIAL_FUNCTION(name, ...) \
+  __VA_ARGS__                             \
+  template <class... T>                   \
+  float name(float first, T... others) {  \
+    return static_cast<float>(name(static_cast<double>(first), static_cast<double>(others)...)); \
+  }
+#include "ir/special_functions.def"
+}  // namespace special
+
+using special::zeta;
 using std::sin, std::cos, std::tan, std::asin, std::acos, std::atan, std::sinh, std::cosh, std::tanh, std::asinh, std::acosh,
     std::atanh, std::exp2, std::log2, std::log10, std::erf, std::erfc, std::pow, std::atan2, std::hypot, std::fmod, std::nextafter;
 

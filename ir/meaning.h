@@ -288,6 +288,63 @@ template <RealScalar S> S nextafter(S a, S b) { return call<LibraryFunction::nex
 // PyTorch's a * 2^b, in two roundings and for any real b.
 template <RealScalar S> S ldexp(S a, S b) { return a * math::exp2(b); }
 
+template <RealScalar S> S zeta(S a, S b) { return call<LibraryFunction::zeta>(a, b); }
+
+// a = mantissa * 2^exponent; a subnormal is lifted first.
+template <RealScalar S>
+struct Parts {
+  S exponent, mantissa;
+  BooleanOf<S> none;  // zero, infinite, NaN
+};
+
+template <RealScalar S>
+Parts<S> parts(S a) {
+  using T = ElementOf<S>;
+  using F = math::FormatOf<S>;
+  using I = math::BitsOf<S>;
+  constexpr int lift = F::mantissa + 1, bias = std::numeric_limits<T>::max_exponent - 2;  // of a mantissa in [1/2, 1)
+  constexpr auto mask = typename F::Bits{2 * std::numeric_limits<T>::max_exponent - 1} << F::mantissa;
+  const BooleanOf<S> subnormal = ir::abs(a) < literal<S>(std::numeric_limits<T>::min());
+  const S lifted = select(subnormal, a * literal<S>(std::ldexp(1.0, lift)), a);
+  const I bits = bitcast<typename F::Bits>(lifted), field = bits & literal<I>(mask);
+  const I half = literal<I>(typename F::Bits{bias} << F::mantissa);
+  const S mantissa = bitcast<T>((bits ^ field) | half);
+  const I offset = select(subnormal, literal<I>(bias + lift), literal<I>(bias));
+  const S exponent = math::small_integer<S>((field >> literal<I>(F::mantissa)) - offset);
+  return {exponent, mantissa, (a == zero<S>()) | !(ir::abs(a) <= literal<S>(std::numeric_limits<T>::max()))};
+}
+
+template <RealScalar S>
+S frexp_mantissa(S a) {
+  const Parts<S> p = parts(a);
+  return select(p.none, a, p.mantissa);
+}
+template <RealScalar S>
+S frexp_exponent(S a) {
+  const Parts<S> p = parts(a);
+  return select(p.none, zero<S>(), p.exponent);
+}
+
+// Stein's algorithm, each step of which shortens one number or both by a bit: halve what is even, else the difference.
+template <IntegerScalar S>
+S greatest_divisor(S a, S b) {
+  constexpr int bits = static_cast<int>(sizeof(ElementOf<S>)) * 8 - (SignedScalar<S> ? 1 : 0);
+  const S unit = one<S>(), nothing = zero<S>();
+  S x = a, y = b, twos = nothing;
+  if constexpr (SignedScalar<S>) x = ir::abs(a), y = ir::abs(b);
+  for (int i = 0; i < 2 * bits; ++i) {
+    const BooleanOf<S> x_even = (x & unit) == nothing, y_even = (y & unit) == nothing, x_larger = y < x;
+    const BooleanOf<S> both_odd = !(x_even | y_even);
+    twos = twos + select(x_even & y_even, unit, nothing);
+    const S larger = select(x_larger, x, y), smaller = select(x_larger, y, x);
+    const S next_x = select(both_odd, larger - smaller, x), next_y = select(both_odd, smaller, y);
+    x = select(x_even | both_odd, next_x >> unit, next_x);
+    y = select(y_even, next_y >> unit, next_y);
+  }
+  return (x | y) << twos;
+}
+template <BooleanScalar S> S greatest_divisor(S a, S b) { return a | b; }
+
 // The next number after `a` towards `b` in half format H; both hold numbers of H, in f32.
 template <Half H, RealScalar S>
 S nextafter_half(S a, S b) {

@@ -220,10 +220,11 @@ class Printer {
     return cast(in_[0]);
   }
 
-  // CUDA's functions have libm's names.
+  // CUDA's functions have libm's names; what it lacks is written into the source.
   Expression library() const {
     const ir::LibraryFunctionInfo& callee = ir::info(static_cast<ir::LibraryFunction>(i_.payload));
-    return function(i_.type == DType::f32 ? callee.name_f32 : callee.name, callee.arity);
+    const std::string_view called = i_.type == DType::f32 ? callee.name_f32 : callee.name;
+    return function(prelude_.has(called) ? prelude_.call(std::string(called)) : std::string(called), callee.arity);
   }
 
   const Instruction& i_;

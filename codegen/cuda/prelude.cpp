@@ -1,5 +1,6 @@
 #include "codegen/cuda/prelude.h"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <vector>
@@ -130,6 +131,19 @@ void add_floats(std::vector<Helper>& out) {
                "double ldexp_f64(double a, double n) { return n != n ? a + n : ldexp(a, int(fmin(fmax(n, -5000.0), 5000.0))); }");
 }
 
+// Library functions that CUDA lacks; in f32 they compute in f64.
+void add_special_functions(std::vector<Helper>& out) {
+#define BRAZE_LIBRARY_FUNCTION(name, arity) [[maybe_unused]] constexpr int arity_of_##name = arity;
+#include "ir/primitives.def"
+#undef BRAZE_LIBRARY_FUNCTION
+#define BRAZE_SPECIAL_FUNCTION(name, ...)                                                                  \
+  add_function(out, #name, {}, #__VA_ARGS__);                                                              \
+  add_function(out, #name "f", {#name},                                                                    \
+               arity_of_##name == 1 ? "float " #name "f(float a) { return float(" #name "(double(a))); }"  \
+                                    : "float " #name "f(float a, float b) { return float(" #name "(double(a), double(b))); }");
+#include "ir/special_functions.def"
+}
+
 const std::vector<Helper>& helpers() {
   static const std::vector<Helper> table = [] {
     std::vector<Helper> out;
@@ -138,6 +152,7 @@ const std::vector<Helper>& helpers() {
     add_conversions(out);
     add_halves(out);
     add_floats(out);
+    add_special_functions(out);
     return out;
   }();
   return table;
@@ -170,6 +185,10 @@ std::string_view Prelude::type(DType type) {
 }
 
 std::string_view Prelude::memory(DType memory) { return type(memory == DType::boolean ? DType::u8 : memory); }
+
+bool Prelude::has(std::string_view name) const {
+  return std::any_of(helpers().begin(), helpers().end(), [&](const Helper& helper) { return helper.name == name; });
+}
 
 std::string Prelude::call(std::string name) {
   for (const Helper& helper : helpers()) {

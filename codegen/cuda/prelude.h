@@ -24,6 +24,8 @@ class Prelude {
   std::string_view memory(DType type);
   // "add_i32": a primitive whose operands (of type `from` for conversions) C++ would not treat alike.
   std::string call(std::string name);
+  // Whether `call` knows it.
+  bool has(std::string_view name) const;
 
   // Declarations before their users; empty when nothing is used.
   std::string text() const;

@@ -8,6 +8,9 @@ namespace braze {
 inline constexpr DType bool_ = DType::boolean, uint8 = DType::u8, int8 = DType::i8, int16 = DType::i16, int32 = DType::i32,
                        int64 = DType::i64, float16 = DType::f16, bfloat16 = DType::bf16, float32 = DType::f32, float64 = DType::f64;
 
+// PyTorch's short names; where C++ has the word for itself, with a `_`.
+inline constexpr DType half = float16, float_ = float32, double_ = float64, short_ = int16, int_ = int32, long_ = int64;
+
 // The DType of a C++ type: bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float, double.
 template <class T>
 constexpr DType dtype_of();
@@ -22,6 +25,26 @@ template <> constexpr DType dtype_of<double>() { return DType::f64; }
 
 // The dtype of an operation on both, as torch.promote_types: never a loss of category (bool < integer < float).
 DType promote_types(DType a, DType b);
+
+// Whether a result of `from` may be written into a tensor of `to`: no fall of category (bool < integer < float).
+// https://pytorch.org/docs/stable/generated/torch.can_cast.html
+bool can_cast(DType from, DType to);
+
+// The limits of a floating type. Throws TypeError for others. https://pytorch.org/docs/stable/type_info.html
+struct FloatInfo {
+  int bits;
+  double eps, max, min, tiny, smallest_normal, resolution;
+  DType dtype;
+};
+FloatInfo finfo(DType dtype);
+
+// The limits of an integer type. Throws TypeError for floating types and bool.
+struct IntegerInfo {
+  int bits;
+  std::int64_t max, min;
+  DType dtype;
+};
+IntegerInfo iinfo(DType dtype);
 
 // What floating-point literals become: float32 until changed. Throws TypeError unless `dtype` is floating.
 DType get_default_dtype();

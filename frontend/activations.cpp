@@ -1,0 +1,154 @@
+// The activations of torch.nn.functional, with PyTorch's formulas: they decide what comes out at infinities and NaN.
+#include <numbers>
+
+#include "frontend/elementwise.h"
+#include "frontend/formula.h"
+
+namespace braze::nn::functional {
+
+// PyTorch's vector kernel by erf gives NaN at both infinities: 0 * x adds it, and keeps every other value as it is.
+Tensor gelu(const In& x, std::string_view approximate) {
+  require(approximate == "none" || approximate == "tanh", "approximate argument must be either none or tanh.");
+  return map_floating("GeluKernelImpl", x, [&](const Tensor& x) {
+    if (approximate == "none") return 0.5 * x * (1 + erf(x * (1 / std::numbers::sqrt2))) + 0 * x;
+    constexpr double beta = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;  // sqrt(2 / pi)
+    return 0.5 * x * (1 + tanh(beta * (x + 0.044715 * (x * x * x))));
+  });
+}
+
+Tensor silu(const In& x) {
+  return map_floating("silu_cpu", x, [](const Tensor& x) { return x / (1 + exp(-x)); });
+}
+
+Tensor mish(const In& x) {
+  return map_floating("mish_cpu", x, [](const Tensor& x) { return x * tanh(log1p(exp(x))); });
+}
+
+Tensor softplus(const In& x, double beta, double threshold) {
+  return map_floating("softplus_cpu", x, [&](const Tensor& x) {
+    const Tensor scaled = x * beta;
+    return where(scaled > threshold, x, log1p(exp(scaled)) / beta);
+  });
+}
+
+namespace {
+
+// scale * x for x >= 0, else alpha * scale * (e^(input_scale x) - 1).
+Tensor exponential_linear(const In& x, double alpha, double scale, double input_scale) {
+  return map_floating("elu_cpu", x, [&](const Tensor& x) {
+    return where(x < 0, expm1(x * input_scale) * (alpha * scale), x * scale);
+  });
+}
+
+}  // namespace
+
+Tensor elu(const In& x, double alpha) { return exponential_linear(x, alpha, 1, 1); }
+
+Tensor celu(const In& x, double alpha) {
+  require(alpha != 0, "ZeroDivisionError: alpha cannot be 0 for CELU");
+  return exponential_linear(x, alpha, 1, 1 / alpha);
+}
+
+Tensor selu(const In& x) { return exponential_linear(x, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1); }
+
+Tensor leaky_relu(const In& x, double negative_slope) {
+  return map_floating("leaky_relu_cpu", x, [&](const Tensor& x) { return where(x > 0, x, x * negative_slope); });
+}
+
+Tensor hardtanh(const In& x, Scalar min_val, Scalar max_val) {
+  const SourceLine line(x.where());
+  const Tensor t = as_tensor(x);
+  const DType type = t.dtype();
+  require(type != DType::boolean, "Bool inputs not supported for hardtanh");
+  require(type != DType::u8 || (min_val.to_double() >= 0 && max_val.to_double() >= 0),
+          "cannot do hardtanh on an unsigned type with negative limits");
+  // Limits take the tensor's dtype, however they were written.
+  return minimum(full({}, max_val, {type}), maximum(full({}, min_val, {type}), t));
+}
+
+Tensor relu6(const In& x) { return hardtanh(x, 0, 6); }
+
+Tensor hardswish(const In& x) {
+  return map_floating("hardswish_cpu", x, [](const Tensor& x) { return x * clamp(x + 3, 0, 6) / 6; });
+}
+
+Tensor hardsigmoid(const In& x) {
+  return map_floating("hardsigmoid_cpu", x, [](const Tensor& x) { return clamp(x + 3, 0, 6) / 6; });
+}
+
+Tensor logsigmoid(const In& x) {
+  return map_floating("log_sigmoid_cpu", x, [](const Tensor& x) { return minimum(0, x) - log1p(exp(-abs(x))); });
+}
+
+Tensor softsign(const In& x) {
+  const SourceLine line(x.where());
+  const Tensor t = as_tensor(x);
+  return t / (1 + abs(t));
+}
+
+Tensor tanhshrink(const In& x) {
+  const SourceLine line(x.where());
+  const Tensor t = as_tensor(x);
+  return t - tanh(t);
+}
+
+Tensor hardshrink(const In& x, double lambd) {
+  return map_floating("hardshrink_cpu", x, [&](const Tensor& x) { return where((x >= -lambd) & (x <= lambd), 0, x); });
+}
+
+Tensor softshrink(const In& x, double lambd) {
+  require(lambd >= 0, "lambda must be greater or equal to 0, but found to be {}.", lambd);
+  return map_floating("softshrink_cpu", x, [&](const Tensor& x) {
+    return where(x > lambd, x - lambd, where(x < -lambd, x + lambd, 0 * x));  // NaN stays
+  });
+}
+
+Tensor threshold(const In& x, Scalar threshold, Scalar value) {
+  const SourceLine line(x.where());
+  const Tensor t = as_tensor(x);
+  if (t.dtype() == DType::boolean) not_implemented_for("threshold_cpu", t.dtype());
+  return where(t <= full({}, threshold, {t.dtype()}), full({}, value, {t.dtype()}), t);
+}
+
+Tensor prelu(const In& x, const Tensor& weight) {
+  const SourceLine line(x.where());
+  const Tensor t = as_tensor(x);
+  require(t.dtype() == weight.dtype(), "prelu: Type promoting not supported. Got {} and {}", info(t.dtype()).scalar_name,
+          info(weight.dtype()).scalar_name);
+  require(weight.dim() <= 1, "prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {}", weight.dim());
+  if (!is_float(t.dtype())) not_implemented_for("prelu_cpu", t.dtype());
+  Tensor slopes = weight;
+  if (weight.numel() != 1) {
+    require(t.dim() > 0, "Not allow zero-dim input tensor.");
+    const std::int64_t channels = t.dim() > 1 ? t.size(1) : 1;
+    require(channels == weight.numel(), "Mismatch of parameter numbers and input channel size. Found parameter numbers = {} and channel size = {}.",
+            weight.numel(), channels);
+    Sizes sizes(static_cast<std::size_t>(t.dim()), 1);
+    sizes[t.dim() > 1 ? 1 : 0] = channels;
+    slopes = weight.reshape(sizes);
+  } else {
+    slopes = weight.reshape({});
+  }
+  return where(t > 0, t, slopes * t);
+}
+
+Tensor glu(const In& x, std::int64_t dim) {
+  const SourceLine line(x.where());
+  const Tensor t = as_tensor(x);
+  require(t.dim() > 0, "glu does not support 0-dimensional tensors");
+  const std::int64_t axis = wrap_dim(dim, t.dim()), size = t.size(axis);
+  require(size % 2 == 0, "Halving dimension must be even, but dimension {} is size {}", axis, size);
+  if (!is_float(t.dtype())) not_implemented_for("glu_cpu", t.dtype());
+  return in_compute_type(t, [&](const Tensor& t) { return t.narrow(axis, 0, size / 2) * sigmoid(t.narrow(axis, size / 2, size / 2)); });
+}
+
+Tensor& elu_(Tensor& x, double alpha, Line where) { return write_in_place(x, elu(In(x, where), alpha), where); }
+Tensor& celu_(Tensor& x, double alpha, Line where) { return write_in_place(x, celu(In(x, where), alpha), where); }
+Tensor& selu_(Tensor& x, Line where) { return write_in_place(x, selu(In(x, where)), where); }
+Tensor& leaky_relu_(Tensor& x, double negative_slope, Line where) { return write_in_place(x, leaky_relu(In(x, where), negative_slope), where); }
+Tensor& hardtanh_(Tensor& x, Scalar min_val, Scalar max_val, Line where) { return write_in_place(x, hardtanh(In(x, where), min_val, max_val), where); }
+Tensor& threshold_(Tensor& x, Scalar threshold, Scalar value, Line where) {
+  return write_in_place(x, functional::threshold(In(x, where), threshold, value), where);
+}
+
+}  // namespace braze::nn::functional

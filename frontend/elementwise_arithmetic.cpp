@@ -1,0 +1,272 @@
+// Arithmetic that is composed of the table's ops: alpha, rounding modes, limits, selections.
+#include <array>
+#include <cmath>
+
+#include "frontend/elementwise.h"
+#include "frontend/formula.h"
+
+namespace braze {
+
+namespace {
+
+void check_alpha(DType result, Scalar alpha) {
+  require(alpha.kind() != Scalar::Kind::boolean || result == DType::boolean, "Boolean alpha only supported for Boolean results.");
+  require(is_float(result) || !alpha.is_floating(), "For integral input tensors, argument alpha must not be a floating point number.");
+}
+
+// a + alpha * b or a - alpha * b in one dtype: the product is rounded as a tensor of it.
+Tensor add_scaled(ir::Op op, const In& a, const In& b, Scalar alpha) {
+  const SourceLine line(a.where());
+  const DType type = result_type(a, b);
+  if (op == ir::Op::sub && type == DType::boolean) return sub(a, b);
+  check_alpha(type, alpha);
+  const Tensor product = type == DType::boolean ? as_tensor(b, type) & full({}, alpha, {type}) : as_tensor(b, type) * full({}, alpha, {type});
+  const Tensor start = as_tensor(a, type);
+  return op == ir::Op::add ? start + product : start - product;
+}
+
+bool is_one(Scalar alpha) { return !alpha.is_floating() && alpha == 1; }
+
+}  // namespace
+
+Tensor add(const In& a, const In& b, Scalar alpha) { return is_one(alpha) ? add(a, b) : add_scaled(ir::Op::add, a, b, alpha); }
+Tensor sub(const In& a, const In& b, Scalar alpha) { return is_one(alpha) ? sub(a, b) : add_scaled(ir::Op::sub, a, b, alpha); }
+Tensor subtract(const In& a, const In& b, Scalar alpha) { return sub(a, b, alpha); }
+Tensor rsub(const In& a, const In& b, Scalar alpha) {
+  const SourceLine line(a.where());
+  return sub(b, a, alpha);
+}
+
+Tensor div(const In& a, const In& b, std::optional<std::string_view> rounding_mode) {
+  if (!rounding_mode) return div(a, b);
+  if (*rounding_mode == "trunc") return trunc_divide(a, b);
+  if (*rounding_mode == "floor") return floor_divide(a, b);
+  fail("div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{}'", *rounding_mode);
+}
+Tensor divide(const In& a, const In& b, std::optional<std::string_view> rounding_mode) { return div(a, b, rounding_mode); }
+
+namespace {
+
+// f(x, a, b, value) in the dtype of all three tensors.
+template <class F>
+Tensor three_in_one_type(const In& x, const In& a, const In& b, F f) {
+  const SourceLine line(x.where());
+  const In* operands[] = {&x, &a, &b};
+  const DType type = result_type(operands), compute = compute_type(type);
+  return f(type, as_tensor(x, compute), as_tensor(a, compute), as_tensor(b, compute)).to(type);
+}
+
+}  // namespace
+
+Tensor addcmul(const In& x, const In& a, const In& b, Scalar value) {
+  return three_in_one_type(x, a, b, [&](DType type, const Tensor& x, const Tensor& a, const Tensor& b) {
+    if (type == DType::boolean) not_implemented_for("addcmul_cpu_out", type);
+    require(is_float(type) || !value.is_floating(), "value cannot be converted to type {} without overflow", info(type).torch_name);
+    return x + In(value) * a * b;
+  });
+}
+
+Tensor addcdiv(const In& x, const In& a, const In& b, Scalar value) {
+  const bool integers = !a.is_scalar() && !b.is_scalar() && !is_float(a.tensor().dtype()) && !is_float(b.tensor().dtype());
+  require(!integers,
+          "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of tensor1 "
+          "and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) "
+          "for integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future addcdiv behavior is just the latter "
+          "implementation: (input + value * tensor1 / tensor2), for all dtypes.");
+  return three_in_one_type(x, a, b, [&](DType, const Tensor& x, const Tensor& a, const Tensor& b) { return x + In(value) * a / b; });
+}
+
+Tensor lerp(const In& start, const In& end, const In& weight) {
+  const SourceLine line(start.where());
+  const Tensor from = as_tensor(start), to = as_tensor(end, end.is_scalar() ? from.dtype() : end.tensor().dtype());
+  const DType type = from.dtype();
+  require(to.dtype() == type, "expected dtype {} for `end` but got dtype {}", info(type).scalar_name, info(to.dtype()).scalar_name);
+  require(weight.is_scalar() || weight.tensor().dtype() == type, "expected dtype {} for `weight` but got dtype {}", info(type).scalar_name,
+          weight.is_scalar() ? "" : info(weight.tensor().dtype()).scalar_name);
+  if (!is_float(type)) not_implemented_for(weight.is_scalar() ? "lerp_kernel_scalar" : "lerp_kernel_tensor", type);
+  const DType compute = compute_type(type);
+  const Tensor a = from.to(compute), b = to.to(compute), w = as_tensor(weight, compute), difference = b - a;
+  // From the nearer end, so that weights 0 and 1 give the ends themselves.
+  return where(abs(w) < 0.5, a + w * difference, b - difference * (1 - w)).to(type);
+}
+
+Tensor round(const In& x, std::int64_t decimals) {
+  if (decimals == 0) return round(x);
+  if (!as_tensor(x).numel()) return as_tensor(x).clone();
+  return map_floating("round_vml_cpu", x, [&](const Tensor& x) {
+    const In power = std::pow(10.0, std::abs(static_cast<double>(decimals)));
+    return decimals > 0 ? round(x * power) / power : round(x / power) * power;
+  });
+}
+
+std::pair<Tensor, Tensor> frexp(const In& x) {
+  const SourceLine line(x.where());
+  const Tensor t = as_tensor(x);
+  require(is_float(t.dtype()), "torch.frexp() only supports floating-point dtypes");
+  return {frexp_mantissa(t), frexp_exponent(t).to(DType::i32)};
+}
+
+// ---- limits ----
+
+namespace {
+
+// In clamp all bounds promote, numbers by category alone; bounds themselves never have a say in a float's size.
+DType clamp_type(const In& x, const Limit& min, const Limit& max) {
+  std::array<const In*, 3> operands = {&x};
+  std::size_t count = 1;
+  for (const Limit* limit : {&min, &max})
+    if (limit->get()) operands[count++] = &*limit->get();
+  const DType type = result_type(std::span(operands).first(count));
+  if (type == DType::boolean) not_implemented_for("clamp_scalar_cpu", type);
+  return type;
+}
+
+}  // namespace
+
+// The bound comes first: where it equals x, x stays, so that zeros keep their sign.
+Tensor clamp(const In& x, const Limit& min, const Limit& max) {
+  const SourceLine line(x.where());
+  require(min.get() || max.get(), "torch.clamp: At least one of 'min' or 'max' must not be None");
+  const DType type = clamp_type(x, min, max);
+  Tensor out = as_tensor(x, type);
+  if (min.get()) out = maximum(as_tensor(*min.get(), type), out);
+  if (max.get()) out = minimum(as_tensor(*max.get(), type), out);
+  return out;
+}
+
+Tensor clip(const In& x, const Limit& min, const Limit& max) { return clamp(x, min, max); }
+Tensor clamp_min(const In& x, const In& min) { return clamp(x, min); }
+Tensor clamp_max(const In& x, const In& max) { return clamp(x, {}, max); }
+
+Tensor relu(const In& x) {
+  const SourceLine line(x.where());
+  const Tensor t = as_tensor(x);
+  require(t.dtype() != DType::boolean, "Boolean inputs not supported for relu");
+  return maximum(0, t);
+}
+
+Tensor nan_to_num(const In& x, std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf) {
+  const SourceLine line(x.where());
+  const Tensor t = as_tensor(x);
+  if (!is_float(t.dtype())) return t.clone();
+  const FloatInfo limits = finfo(t.dtype());
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const Tensor infinite = where(t == infinity, posinf.value_or(limits.max), where(t == -infinity, neginf.value_or(limits.min), t));
+  return where(isnan(t), nan.value_or(0), infinite).to(t.dtype());
+}
+
+Tensor masked_fill(const In& x, const Tensor& mask, const In& value) {
+  const SourceLine line(x.where());
+  require(mask.dtype() == DType::boolean, "masked_fill_ only supports boolean masks, but got mask with dtype {}",
+          info(mask.dtype()).scalar_name);
+  require(value.is_scalar() || value.tensor().dim() == 0,
+          "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {} dimension(s).",
+          value.is_scalar() ? 0 : value.tensor().dim());
+  const Tensor t = as_tensor(x);
+  return where(mask, as_tensor(value, t.dtype()), t);
+}
+
+// ---- signs, parts, divisors ----
+
+Tensor square(const In& x) {
+  const SourceLine line(x.where());
+  const Tensor t = as_tensor(x);
+  return t.dtype() == DType::boolean ? t.to(DType::i64) : t * t;
+}
+
+Tensor frac(const In& x) {
+  return map_floating("frac", x, [](const Tensor& x) { return x - trunc(x); });
+}
+
+Tensor sgn(const In& x) { return sign(x); }
+
+Tensor positive(const In& x) {
+  const Tensor t = as_tensor(x);
+  require(t.dtype() != DType::boolean, "The `+` operator, on a bool tensor is not supported.");
+  return t;
+}
+
+Tensor conj(const In& x) { return as_tensor(x); }
+
+Tensor angle(const In& x) {
+  constexpr double pi = 3.14159265358979323846;
+  return map_real(x, [](const Tensor& x) { return where(isnan(x), x, where(x < 0, pi, zeros_like(x))); });
+}
+
+Tensor isposinf(const In& x) {
+  const SourceLine line(x.where());
+  return as_tensor(x) == std::numeric_limits<double>::infinity();
+}
+
+Tensor isneginf(const In& x) {
+  const SourceLine line(x.where());
+  return as_tensor(x) == -std::numeric_limits<double>::infinity();
+}
+
+Tensor isreal(const In& x) {
+  const SourceLine line(x.where());
+  return full(as_tensor(x).sizes(), true);
+}
+
+namespace {
+
+DType integers(std::string_view kernel, const In& a, const In& b) {
+  const DType type = result_type(a, b);
+  if (!is_integer(type)) not_implemented_for(kernel, type);
+  return type;
+}
+
+}  // namespace
+
+Tensor gcd(const In& a, const In& b) {
+  integers("gcd_cpu", a, b);
+  const In* operands[] = {&a, &b};
+  return elementwise(ir::Op::greatest_divisor, operands);
+}
+
+Tensor lcm(const In& a, const In& b) {
+  return zip_in(integers("lcm_cpu", a, b), a, b, [](const Tensor& a, const Tensor& b) {
+    return abs(trunc_divide(a, maximum(gcd(a, b), 1)) * b);
+  });
+}
+
+Tensor heaviside(const In& x, const In& at_zero) {
+  const SourceLine line(x.where());
+  const Tensor a = as_tensor(x), b = as_tensor(at_zero);
+  require(a.dtype() == b.dtype(), "heaviside is not yet implemented for tensors with different dtypes.");
+  return where(a == 0, b, (a > 0).to(a.dtype()));
+}
+
+Tensor float_power(const In& a, const In& b) {
+  const SourceLine line(a.where());
+  if (b.is_scalar()) return pow(as_tensor(a, DType::f64), b);
+  return pow(as_tensor(a, DType::f64), as_tensor(b, DType::f64));
+}
+
+// ---- comparing ----
+
+Tensor isclose(const In& a, const In& b, double rtol, double atol, bool equal_nan) {
+  const SourceLine line(a.where());
+  const Tensor x = as_tensor(a), y = as_tensor(b);
+  require(x.dtype() == y.dtype(), "{} did not match {}", info(x.dtype()).scalar_name, info(y.dtype()).scalar_name);
+  require(rtol >= 0, "rtol must be greater than or equal to zero, but got {}", rtol);
+  require(atol >= 0, "atol must be greater than or equal to zero, but got {}", atol);
+  Tensor close = x == y;
+  if (equal_nan && is_float(x.dtype())) close = close | (isnan(x) & isnan(y));
+  if (rtol == 0 && atol == 0) return close;  // else an infinity would be near every number
+  const Tensor real = y.to(to_floating(y.dtype()));
+  const Tensor allowed = atol + abs(rtol * real), error = abs(x - real);
+  return close | (isfinite(error) & (error <= allowed));
+}
+
+bool allclose(const In& a, const In& b, double rtol, double atol, bool equal_nan) {
+  return static_cast<bool>(isclose(a, b, rtol, atol, equal_nan).all());
+}
+
+bool equal(const Tensor& a, const Tensor& b) {
+  require(a.dtype() == b.dtype() || a.sizes() != b.sizes(), "Expected object of data type {} but got data type {} for argument 'other'",
+          info(a.dtype()).torch_name, info(b.dtype()).torch_name);
+  return a.sizes() == b.sizes() && static_cast<bool>((a == b).all());
+}
+
+}  // namespace braze

@@ -1,0 +1,69 @@
+// Special functions, composed of the table's ops. https://pytorch.org/docs/stable/special.html
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "frontend/formula.h"
+
+namespace braze {
+
+
+Tensor deg2rad(const In& x) {
+  return map_real(x, [](const Tensor& x) { return x * (std::numbers::pi / 180); });
+}
+
+Tensor rad2deg(const In& x) {
+  return map_real(x, [](const Tensor& x) { return x * (180 / std::numbers::pi); });
+}
+
+Tensor sinc(const In& x) {
+  return map_real(x, [](const Tensor& x) {
+    const Tensor angle = x * std::numbers::pi;
+    return where(x == 0, 1, sin(angle) / angle);
+  });
+}
+
+Tensor logit(const In& x, std::optional<double> eps) {
+  return map_real(x, [&](const Tensor& x) {
+    // In this order NaN stays, and of crossed limits the upper one counts.
+    const Tensor p = eps ? where(x < *eps, *eps, where(x > 1 - *eps, 1 - *eps, x)) : x;
+    return log(p / (1 - p));
+  });
+}
+
+// The larger operand is taken out; of infinities of one sign the sum is that infinity.
+Tensor logaddexp(const In& a, const In& b) {
+  return zip_floating("logaddexp_cpu", a, b, [](const Tensor& a, const Tensor& b) {
+    return where((a == b) & isinf(a), a, maximum(a, b) + log1p(exp(-abs(a - b))));
+  });
+}
+
+Tensor logaddexp2(const In& a, const In& b) {
+  return zip_floating("logaddexp2_cpu", a, b, [](const Tensor& a, const Tensor& b) {
+    return where((a == b) & isinf(a), a, maximum(a, b) + log1p(exp2(-abs(a - b))) * std::numbers::log2e);
+  });
+}
+
+Tensor xlogy(const In& x, const In& y) {
+  return zip_real(x, y, [](const Tensor& x, const Tensor& y) { return where(isnan(y), y, where(x == 0, 0, x * log(y))); });
+}
+
+Tensor polygamma(std::int64_t n, const In& x) {
+  require(n >= 0, "polygamma(n, x) does not support negative n.");
+  if (n == 0) return digamma(x);
+  return map_real(x, [&](const Tensor& x) {
+    const double factorial = std::tgamma(static_cast<double>(n) + 1);
+    return (n % 2 == 0 ? -factorial : factorial) * zeta(static_cast<double>(n) + 1, x);
+  });
+}
+
+Tensor mvlgamma(const In& x, std::int64_t p) {
+  require(p >= 1, "p has to be greater than or equal to 1");
+  return map_real(x, [&](const Tensor& x) {
+    Tensor sum = lgamma(x);
+    for (std::int64_t j = 1; j < p; ++j) sum = sum + lgamma(x - 0.5 * static_cast<double>(j));
+    return sum + 0.25 * static_cast<double>(p * (p - 1)) * std::log(std::numbers::pi);
+  });
+}
+
+}  // namespace braze
