@@ -1,0 +1,44 @@
+// Sliding windows over the spatial dims of [N, C, L...]: what convolution, pooling and unfold read.
+#pragma once
+
+#include <string_view>
+
+#include "frontend/linalg.h"
+#include "frontend/tensor_impl.h"
+
+namespace braze {
+
+// How windows lie, an entry a spatial dim.
+struct Windows {
+  Dims kernel, stride, padding, dilation;
+
+  std::size_t rank() const { return kernel.size(); }
+  // Elements from the first that a window reads to the one past its last.
+  std::int64_t reach(std::size_t i) const { return dilation[i] * (kernel[i] - 1) + 1; }
+};
+
+// One number for each of `rank` dims. Throws unless one or `rank` are given: "conv2d: stride must be one integer or 2 of them".
+Dims each_dim(std::string_view function, std::string_view name, SizesView given, std::size_t rank);
+
+// L... of [N, C, L...].
+Dims spatial_sizes(const Tensor& x);
+
+// [N, C, L...] with the batch that it lacks as a dim of one element.
+struct Batched {
+  Tensor tensor;
+  bool added = false;
+  Tensor result(const Tensor& t) const { return added ? t.squeeze(0) : t; }
+};
+// Of `rank` spatial dims. Throws "Expected 3D (unbatched) or 4D (batched) input to conv2d, but got input of size: [2, 2]".
+Batched with_batch(std::string_view function, const Tensor& x, std::size_t rank);
+
+// [N, C, k..., o...] of a padded input: a view, nothing is copied. `out` windows a dim.
+Tensor windows_of(const Tensor& padded, const Windows& w, std::span<const std::int64_t> out);
+
+// Padding at both ends of each spatial dim.
+Tensor pad_spatial(const Tensor& x, std::span<const std::int64_t> low, std::span<const std::int64_t> high, Scalar value);
+
+// The reverse of windows_of: [N, C, k..., o...] summed where windows overlap into [N, C, size...] without its padding.
+Tensor sum_windows(const Tensor& values, const Windows& w, std::span<const std::int64_t> size);
+
+}  // namespace braze
