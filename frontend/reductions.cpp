@@ -1,57 +1,50 @@
-// Reductions. Rows of the table reduce dense row-major values; here dims are checked, keepdim is
-// undone and the operand is handed over in its storage order, so that a transposed tensor sums as it lies in memory.
+// Rows of the table reduce dense row-major values; here dims are checked, keepdim is undone and the operand is handed over in its
+// storage order, so that a transposed tensor sums as it lies in memory.
+#include "frontend/reductions.h"
+
 #include <bit>
 #include <numeric>
 
 #include "braze/functions.h"
-#include "frontend/tensor_impl.h"
+#include "frontend/promotion.h"
 
 namespace braze {
 
-namespace {
+AxisMask all_axes(std::int64_t rank) { return rank == 64 ? ~AxisMask{0} : (AxisMask{1} << rank) - 1; }
 
-using Mask = std::uint64_t;
-
-Mask mask_of(std::span<const std::int64_t> dims, std::int64_t rank) {
-  Mask mask = 0;
-  for (const std::int64_t dim : dims) {
-    const Mask bit = Mask{1} << wrap_dim(dim, rank);
+AxisMask axis_mask(DimsView dims, std::int64_t rank) {
+  if (dims.values().empty()) return all_axes(rank);
+  AxisMask mask = 0;
+  for (const std::int64_t dim : dims.values()) {
+    const AxisMask bit = AxisMask{1} << wrap_dim(dim, rank);
     require(!(mask & bit), "dim {} appears multiple times in the list of dims", wrap_dim(dim, rank));
     mask |= bit;
   }
   return rank == 0 ? 0 : mask;
 }
 
-Mask all_dims(std::int64_t rank) { return rank == 64 ? ~Mask{0} : (Mask{1} << rank) - 1; }
+bool has_axis(AxisMask mask, std::size_t axis) { return mask >> axis & 1; }
 
-// An empty list means all, as in PyTorch.
-Mask mask_or_all(std::span<const std::int64_t> dims, std::int64_t rank) {
-  return dims.empty() ? all_dims(rank) : mask_of(dims, rank);
-}
+namespace {
 
-Dims reduced_sizes(const Dims& sizes, Mask mask, bool keepdim) {
+Dims reduced_sizes(const Dims& sizes, AxisMask mask) {
   Dims out;
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (!(mask >> i & 1))
-      out.push_back(sizes[i]);
-    else if (keepdim)
-      out.push_back(1);
-  }
+  for (std::size_t i = 0; i < sizes.size(); ++i) out.push_back(has_axis(mask, i) ? 1 : sizes[i]);
   return out;
 }
 
 // One result of a reduction; `keepdim` puts axes of one element where the reduced ones were.
-Tensor finish(engine::Value value, const Dims& sizes, Mask mask, bool keepdim, ir::Location where) {
-  return wrap(keepdim ? reshape(value, reduced_sizes(sizes, mask, true), where) : std::move(value));
+Tensor finish(engine::Value value, const Dims& sizes, AxisMask mask, bool keepdim, const At& at) {
+  return wrap(keepdim ? reshape(value, reduced_sizes(sizes, mask), at.location()) : std::move(value));
 }
 
 // The operand with its axes in storage order, and the mask for them; the kept axes must keep their relative order.
 struct Operand {
   engine::Value value;
-  Mask mask;
+  AxisMask mask;
 };
 
-Operand in_storage_order(const Tensor& x, Mask mask, ir::Location where) {
+Operand in_storage_order(const Tensor& x, AxisMask mask, ir::Location where) {
   const TensorImpl& impl = checked(x);
   const Operand as_it_is{read(impl, where), mask};
   if (!impl.geometry) return as_it_is;
@@ -60,10 +53,10 @@ Operand in_storage_order(const Tensor& x, Mask mask, ir::Location where) {
   std::iota(axes.begin(), axes.end(), std::uint8_t{0});
   std::stable_sort(axes.begin(), axes.end(), [&](std::uint8_t a, std::uint8_t b) { return g.strides[a] > g.strides[b]; });
   std::int64_t last_kept = -1;
-  Mask sorted = 0;
+  AxisMask sorted = 0;
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    if (mask >> axes[i] & 1) {
-      sorted |= Mask{1} << i;
+    if (has_axis(mask, axes[i])) {
+      sorted |= AxisMask{1} << i;
     } else {
       if (axes[i] < last_kept) return as_it_is;
       last_kept = axes[i];
@@ -72,157 +65,179 @@ Operand in_storage_order(const Tensor& x, Mask mask, ir::Location where) {
   return {permute(as_it_is.value, axes, where), sorted};
 }
 
-Tensor reduce(ir::Op op, const Tensor& x, Mask mask, bool keepdim, const std::source_location& where) {
-  const ir::Location at = location(where);
-  const Dims sizes = sizes_of(*checked(x).type);
-  // Over no axis at all a reduction is over one element each: still an op, since it may change the dtype.
-  const Operand operand = in_storage_order(x, mask, at);
-  return finish(engine::record(op, {&operand.value, 1}, ir::Reduced{operand.mask}, at), sizes, mask, keepdim, at);
+// PyTorch counts rather than tests where the operand is bool or an integer; a bool total is whether any is true.
+Tensor converted(const Tensor& x, std::optional<DType> dtype, const At& at) { return dtype ? x.to(*dtype, at.where()) : x; }
+
+Tensor accumulate(ir::Op op, const Tensor& x, DimsView dims, bool keepdim, std::optional<DType> dtype, const At& at) {
+  const Tensor total = reduce(op, converted(x, dtype, at), axis_mask(dims, x.dim()), keepdim, at);
+  return converted(total, dtype, at);
 }
 
-void require_elements(std::string_view name, const Tensor& x, Mask mask) {
-  const Dims sizes = sizes_of(*checked(x).type);
-  for (std::size_t i = 0; i < sizes.size(); ++i)
-    require<IndexError>(!(mask >> i & 1) || sizes[i] != 0, "{}(): Expected reduction dim {} to have non-zero size.", name, i);
+constexpr std::string_view no_dim =
+    "{}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.";
+
+Tensor extreme_of_all(ir::Op op, const In& x) {
+  const Tensor& self = require_tensor(ir::name(op), x);
+  require(self.numel() > 0, no_dim, ir::name(op));
+  return reduce(op, self, all_axes(self.dim()), false, At(x));
 }
 
-// A flat copy-free vector of all elements, for indices over the whole tensor.
-engine::Value flattened(const Tensor& x, ir::Location where) {
-  const std::int64_t flat[] = {x.numel()};
-  return reshape(read(checked(x), where), flat, where);
+Tensor extreme(std::string_view name, ir::Op op, const In& x, DimsView dims, bool keepdim) {
+  const Tensor& self = require_tensor(name, x);
+  const AxisMask mask = axis_mask(dims, self.dim());
+  if (self.numel() == 0) {
+    require(!dims.values().empty(), no_dim, name);
+    require_elements(name, self, mask);
+  }
+  return reduce(op, self, mask, keepdim, At(x));
 }
 
-Tensor index_of_all(ir::Op op, const Tensor& x, const std::source_location& where) {
-  require<IndexError>(
-      x.numel() > 0,
-      "{}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.",
-      ir::name(op));
-  const ir::Location at = location(where);
-  const engine::Value flat = flattened(x, at);
-  return wrap(engine::record(op, {&flat, 1}, ir::Reduced{1}, at));
+ValuesAndIndices extreme_with_index(std::string_view name, ir::Op op, const In& x, std::int64_t dim, bool keepdim) {
+  const Tensor& self = require_tensor(name, x);
+  const At at(x);
+  const std::int64_t axis = wrap_dim(dim, self.dim());
+  if (self.dim() == 0) return {self.clone(at.where()), zeros({}, {DType::i64})};
+  const AxisMask mask = AxisMask{1} << axis;
+  require_elements(name, self, mask);
+  const engine::Value value = read(checked(self), at.location());
+  const engine::Value both = engine::record(op, {&value, 1}, ir::Reduced{mask}, at.location());
+  const Dims sizes = sizes_of(*checked(self).type);
+  return {finish(both, sizes, mask, keepdim, at), finish(both.with_result(1), sizes, mask, keepdim, at)};
 }
 
-Tensor index_along(ir::Op op, const Tensor& x, std::int64_t dim, bool keepdim, const std::source_location& where) {
-  const std::int64_t axis = wrap_dim(dim, x.dim());
-  if (x.dim() == 0) return index_of_all(op, x, where);
-  require_elements(ir::name(op), x, Mask{1} << axis);
-  const ir::Location at = location(where);
-  const engine::Value value = read(checked(x), at);
-  return finish(engine::record(op, {&value, 1}, ir::Reduced{Mask{1} << axis}, at), sizes_of(*checked(x).type), Mask{1} << axis,
+Tensor index_of_extreme(ir::Op op, const In& x, std::optional<std::int64_t> dim, bool keepdim) {
+  const Tensor& self = require_tensor(ir::name(op), x);
+  const At at(x);
+  if (self.dtype() == DType::boolean) not_implemented(op == ir::Op::argmax ? "argmax_cpu" : "argmin_cpu", self.dtype());
+  if (dim) {
+    const std::int64_t axis = wrap_dim(*dim, self.dim());
+    if (self.dim() > 0) {
+      const AxisMask mask = AxisMask{1} << axis;
+      require_elements(ir::name(op), self, mask);
+      const engine::Value value = read(checked(self), at.location());
+      return finish(engine::record(op, {&value, 1}, ir::Reduced{mask}, at.location()), sizes_of(*checked(self).type), mask, keepdim, at);
+    }
+  }
+  require<IndexError>(self.numel() > 0, no_dim, ir::name(op));
+  const std::int64_t flat[] = {self.numel()};
+  const engine::Value value = reshape(read(checked(self), at.location()), flat, at.location());
+  return finish(engine::record(op, {&value, 1}, ir::Reduced{1}, at.location()), sizes_of(*checked(self).type), all_axes(self.dim()),
                 keepdim, at);
 }
 
-ValuesAndIndices with_index(ir::Op op, const Tensor& x, std::int64_t dim, bool keepdim, const std::source_location& where) {
-  const std::int64_t axis = wrap_dim(dim, x.dim());
-  const ir::Location at = location(where);
-  if (x.dim() == 0) return {x.clone(where), zeros({}, {DType::i64})};
-  require_elements(op == ir::Op::max_with_index ? "max" : "min", x, Mask{1} << axis);
-  const engine::Value value = read(checked(x), at);
-  const engine::Value both = engine::record(op, {&value, 1}, ir::Reduced{Mask{1} << axis}, at);
-  const Dims sizes = sizes_of(*checked(x).type);
-  return {finish(both, sizes, Mask{1} << axis, keepdim, at), finish(both.with_result(1), sizes, Mask{1} << axis, keepdim, at)};
+Tensor logical(ir::Op op, const In& x, DimsView dims, bool keepdim) {
+  const Tensor& self = require_tensor(ir::name(op), x);
+  const At at(x);
+  const bool none = dims.has_value() && dims.values().empty();
+  const Tensor result = reduce(op, self, none ? 0 : axis_mask(dims, self.dim()), keepdim, at);
+  return self.dtype() == DType::u8 ? result.to(DType::u8, at.where()) : result;
 }
 
-std::int64_t count(const Tensor& x, Mask mask) {
-  std::int64_t n = 1;
-  const Dims sizes = sizes_of(*checked(x).type);
-  for (std::size_t i = 0; i < sizes.size(); ++i)
-    if (mask >> i & 1) n *= sizes[i];
-  return n;
-}
-
-void require_floating(std::string_view name, const Tensor& x) {
-  require(is_float(x.dtype()), "{}(): could not infer output dtype. Input dtype must be a floating point dtype. Got: {}", name,
-          info(x.dtype()).torch_name);
-}
-
-Tensor mean_over(const Tensor& x, Mask mask, bool keepdim, const std::source_location& where) {
-  require_floating("mean", x);
-  const Tensor total = reduce(ir::Op::sum, x, mask, keepdim, where);
-  return div(In(total, where), In(static_cast<double>(count(x, mask)), where));
-}
-
-// Differences from the mean in f32 at least: the halves would lose them.
-Tensor var_over(const Tensor& x, Mask mask, double correction, bool keepdim, const std::source_location& where) {
-  require(is_float(x.dtype()), "std and var only support floating point and complex dtypes, not {}", info(x.dtype()).torch_name);
-  const Tensor wide = is_half(x.dtype()) ? x.to(DType::f32, where) : x;
-  const Tensor centred = sub(In(wide, where), In(mean_over(wide, mask, true, where), where));
-  const Tensor squares = square(In(centred, where));
-  const Tensor total = reduce(ir::Op::sum, squares, mask, keepdim, where);
-  const double divisor = std::max(0.0, static_cast<double>(count(x, mask)) - correction);
-  return div(In(total, where), In(divisor, where)).to(x.dtype(), where);
+void require_floating(std::string_view function, const Tensor& x, std::optional<DType> dtype) {
+  require(is_float(dtype.value_or(x.dtype())),
+          "{}(): could not infer output dtype. {} dtype must be either a floating point or complex dtype. Got: {}", function,
+          dtype ? "Optional" : "Input", info(dtype.value_or(x.dtype())).scalar_name);
 }
 
 }  // namespace
 
-#define BRAZE_OVER_ALL(function, expression)                            \
-  Tensor ReductionMethods::function(std::source_location where) const { \
-    const Mask mask = all_dims(self_of(this).dim());                    \
-    const bool keepdim = false;                                         \
-    return expression;                                                  \
-  }
-#define BRAZE_OVER_DIMS(function, expression)                                                           \
-  BRAZE_OVER_ALL(function, expression)                                                                  \
-  Tensor ReductionMethods::function(SizesView dims, bool keepdim, std::source_location where) const {   \
-    const Mask mask = mask_or_all(dims, self_of(this).dim());                                           \
-    return expression;                                                                                  \
-  }                                                                                                     \
-  Tensor ReductionMethods::function(std::int64_t one, bool keepdim, std::source_location where) const { \
-    const std::int64_t dims[] = {one};                                                                  \
-    const Mask mask = mask_of(dims, self_of(this).dim());                                               \
-    return expression;                                                                                  \
-  }
-BRAZE_OVER_DIMS(sum, reduce(ir::Op::sum, self_of(this), mask, keepdim, where))
-BRAZE_OVER_DIMS(mean, mean_over(self_of(this), mask, keepdim, where))
-#undef BRAZE_OVER_DIMS
-
-#define BRAZE_OVER_DIM(function)                                                                        \
-  BRAZE_OVER_ALL(function, reduce(ir::Op::function, self_of(this), mask, keepdim, where))               \
-  Tensor ReductionMethods::function(std::int64_t one, bool keepdim, std::source_location where) const { \
-    const std::int64_t dims[] = {one};                                                                  \
-    return reduce(ir::Op::function, self_of(this), mask_of(dims, self_of(this).dim()), keepdim, where); \
-  }
-BRAZE_OVER_DIM(any)
-BRAZE_OVER_DIM(all)
-#undef BRAZE_OVER_DIM
-#undef BRAZE_OVER_ALL
-
-Tensor ReductionMethods::var(std::source_location where) const {
-  return var_over(self_of(this), all_dims(self_of(this).dim()), 1, false, where);
-}
-Tensor ReductionMethods::var(SizesView dims, double correction, bool keepdim, std::source_location where) const {
-  return var_over(self_of(this), mask_or_all(dims, self_of(this).dim()), correction, keepdim, where);
-}
-Tensor ReductionMethods::var(std::int64_t one, double correction, bool keepdim, std::source_location where) const {
-  const std::int64_t dims[] = {one};
-  return var_over(self_of(this), mask_of(dims, self_of(this).dim()), correction, keepdim, where);
+Tensor reduce(ir::Op op, const Tensor& x, AxisMask mask, bool keepdim, const At& at) {
+  const Dims sizes = sizes_of(*checked(x).type);
+  // Over no axis at all a reduction is over one element each: still an op, since it may change the dtype.
+  const Operand operand = in_storage_order(x, mask, at.location());
+  return finish(engine::record(op, {&operand.value, 1}, ir::Reduced{operand.mask}, at.location()), sizes, mask, keepdim, at);
 }
 
-Tensor ReductionMethods::max(std::source_location where) const { return amax({}, false, where); }
-Tensor ReductionMethods::min(std::source_location where) const { return amin({}, false, where); }
-Tensor ReductionMethods::amax(SizesView dims, bool keepdim, std::source_location where) const {
-  const Mask mask = mask_or_all(dims, self_of(this).dim());
-  require_elements("amax", self_of(this), mask);
-  return reduce(ir::Op::max, self_of(this), mask, keepdim, where);
+std::int64_t reduced_count(const Tensor& x, AxisMask mask) {
+  std::int64_t n = 1;
+  const Dims sizes = sizes_of(*checked(x).type);
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    if (has_axis(mask, i)) n *= sizes[i];
+  return n;
 }
-Tensor ReductionMethods::amin(SizesView dims, bool keepdim, std::source_location where) const {
-  const Mask mask = mask_or_all(dims, self_of(this).dim());
-  require_elements("amin", self_of(this), mask);
-  return reduce(ir::Op::min, self_of(this), mask, keepdim, where);
+
+void require_elements(std::string_view function, const Tensor& x, AxisMask mask) {
+  const Dims sizes = sizes_of(*checked(x).type);
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    require<IndexError>(!has_axis(mask, i) || sizes[i] != 0, "{}(): Expected reduction dim {} to have non-zero size.", function, i);
 }
-ValuesAndIndices ReductionMethods::max(std::int64_t dim, bool keepdim, std::source_location where) const {
-  return with_index(ir::Op::max_with_index, self_of(this), dim, keepdim, where);
+
+Tensor widened(const Tensor& x, const At& at) { return is_half(x.dtype()) ? x.to(DType::f32, at.where()) : x; }
+
+Along along(const Tensor& x, std::int64_t dim) {
+  const std::int64_t axis = wrap_dim(dim, x.dim());
+  return {x.dim() == 0 ? x.unsqueeze(0) : x, axis};
 }
-ValuesAndIndices ReductionMethods::min(std::int64_t dim, bool keepdim, std::source_location where) const {
-  return with_index(ir::Op::min_with_index, self_of(this), dim, keepdim, where);
+
+// ---- totals ----
+
+Tensor sum(const In& x, DimsView dims, bool keepdim, std::optional<DType> dtype) {
+  return accumulate(ir::Op::sum, require_tensor("sum", x), dims, keepdim, dtype, At(x));
 }
-Tensor ReductionMethods::argmax(std::source_location where) const { return index_of_all(ir::Op::argmax, self_of(this), where); }
-Tensor ReductionMethods::argmin(std::source_location where) const { return index_of_all(ir::Op::argmin, self_of(this), where); }
-Tensor ReductionMethods::argmax(std::int64_t dim, bool keepdim, std::source_location where) const {
-  return index_along(ir::Op::argmax, self_of(this), dim, keepdim, where);
+
+Tensor prod(const In& x, DimsView dims, bool keepdim, std::optional<DType> dtype) {
+  return accumulate(ir::Op::prod, require_tensor("prod", x), dims, keepdim, dtype, At(x));
 }
-Tensor ReductionMethods::argmin(std::int64_t dim, bool keepdim, std::source_location where) const {
-  return index_along(ir::Op::argmin, self_of(this), dim, keepdim, where);
+
+Tensor nansum(const In& x, DimsView dims, bool keepdim, std::optional<DType> dtype) {
+  const Tensor& self = require_tensor("nansum", x);
+  if (!is_float(self.dtype())) return sum(x, dims, keepdim, dtype);
+  const At at(x);
+  return sum(at(where(at(isnan(x)), at(0), x)), dims, keepdim, dtype);
+}
+
+Tensor mean(const In& x, DimsView dims, bool keepdim, std::optional<DType> dtype) {
+  const Tensor& self = require_tensor("mean", x);
+  require_floating("mean", self, dtype);
+  const At at(x);
+  const AxisMask mask = axis_mask(dims, self.dim());
+  const Tensor wide = widened(converted(self, dtype, at), at);
+  const Tensor total = reduce(ir::Op::sum, wide, mask, keepdim, at);
+  return div(at(total), at(static_cast<double>(reduced_count(self, mask)))).to(dtype.value_or(self.dtype()), at.where());
+}
+
+Tensor nanmean(const In& x, DimsView dims, bool keepdim, std::optional<DType> dtype) {
+  const Tensor& self = require_tensor("nanmean", x);
+  require(is_float(self.dtype()), "nanmean(): expected input to have floating point or complex dtype but got {}",
+          info(self.dtype()).scalar_name);
+  const At at(x);
+  const Tensor counted = sum(at(logical_not(at(isnan(x)))), dims, keepdim);
+  return div(at(nansum(x, dims, keepdim, dtype)), at(counted));
+}
+
+// ---- extremes ----
+
+Tensor max(const In& x) { return extreme_of_all(ir::Op::max, x); }
+Tensor min(const In& x) { return extreme_of_all(ir::Op::min, x); }
+ValuesAndIndices max(const In& x, std::int64_t dim, bool keepdim) {
+  return extreme_with_index("max", ir::Op::max_with_index, x, dim, keepdim);
+}
+ValuesAndIndices min(const In& x, std::int64_t dim, bool keepdim) {
+  return extreme_with_index("min", ir::Op::min_with_index, x, dim, keepdim);
+}
+Tensor max(const In& x, const Tensor& other) { return maximum(x, In(other, x.where())); }
+Tensor min(const In& x, const Tensor& other) { return minimum(x, In(other, x.where())); }
+Tensor amax(const In& x, DimsView dims, bool keepdim) { return extreme("amax", ir::Op::max, x, dims, keepdim); }
+Tensor amin(const In& x, DimsView dims, bool keepdim) { return extreme("amin", ir::Op::min, x, dims, keepdim); }
+
+MinAndMax aminmax(const In& x, std::optional<std::int64_t> dim, bool keepdim) {
+  const Tensor& self = require_tensor("aminmax", x);
+  require(dim || self.numel() > 0, "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.");
+  return {extreme("aminmax", ir::Op::min, x, dim, keepdim), extreme("aminmax", ir::Op::max, x, dim, keepdim)};
+}
+
+Tensor argmax(const In& x, std::optional<std::int64_t> dim, bool keepdim) { return index_of_extreme(ir::Op::argmax, x, dim, keepdim); }
+Tensor argmin(const In& x, std::optional<std::int64_t> dim, bool keepdim) { return index_of_extreme(ir::Op::argmin, x, dim, keepdim); }
+
+// ---- truth ----
+
+Tensor any(const In& x, DimsView dims, bool keepdim) { return logical(ir::Op::any, x, dims, keepdim); }
+Tensor all(const In& x, DimsView dims, bool keepdim) { return logical(ir::Op::all, x, dims, keepdim); }
+
+Tensor count_nonzero(const In& x, DimsView dims) {
+  const Tensor& self = require_tensor("count_nonzero", x);
+  const At at(x);
+  return reduce(ir::Op::sum, ne(x, at(0)), axis_mask(dims, self.dim()), false, at);
 }
 
 }  // namespace braze

@@ -5,47 +5,59 @@
 #include <optional>
 #include <source_location>
 
+#include "braze/dtype.h"
 #include "braze/scalar.h"
 #include "braze/sizes.h"
 
 namespace braze {
 
 class In;
+class Order;
 class Tensor;
 struct ValuesAndIndices;
+struct MinAndMax;
 
 class ReductionMethods {
  public:
-  // Over all dims, or the given ones.
-  Tensor sum(std::source_location where = std::source_location::current()) const;
-  Tensor sum(SizesView dims, bool keepdim = false, std::source_location where = std::source_location::current()) const;
-  Tensor sum(std::int64_t dim, bool keepdim = false, std::source_location where = std::source_location::current()) const;
-  Tensor mean(std::source_location where = std::source_location::current()) const;
-  Tensor mean(SizesView dims, bool keepdim = false, std::source_location where = std::source_location::current()) const;
-  Tensor mean(std::int64_t dim, bool keepdim = false, std::source_location where = std::source_location::current()) const;
-  // Two passes: mean, then the mean of squared differences over n - correction.
-  Tensor var(std::source_location where = std::source_location::current()) const;
-  Tensor var(SizesView dims, double correction = 1, bool keepdim = false,
-             std::source_location where = std::source_location::current()) const;
-  Tensor var(std::int64_t dim, double correction = 1, bool keepdim = false,
-             std::source_location where = std::source_location::current()) const;
-  Tensor max(std::source_location where = std::source_location::current()) const;
-  Tensor min(std::source_location where = std::source_location::current()) const;
-  ValuesAndIndices max(std::int64_t dim, bool keepdim = false, std::source_location where = std::source_location::current()) const;
-  ValuesAndIndices min(std::int64_t dim, bool keepdim = false, std::source_location where = std::source_location::current()) const;
-  Tensor amax(SizesView dims = {}, bool keepdim = false, std::source_location where = std::source_location::current()) const;
-  Tensor amin(SizesView dims = {}, bool keepdim = false, std::source_location where = std::source_location::current()) const;
-  Tensor any(std::source_location where = std::source_location::current()) const;
-  Tensor any(std::int64_t dim, bool keepdim = false, std::source_location where = std::source_location::current()) const;
-  Tensor all(std::source_location where = std::source_location::current()) const;
-  Tensor all(std::int64_t dim, bool keepdim = false, std::source_location where = std::source_location::current()) const;
-  Tensor argmax(std::source_location where = std::source_location::current()) const;
-  Tensor argmax(std::int64_t dim, bool keepdim = false, std::source_location where = std::source_location::current()) const;
-  Tensor argmin(std::source_location where = std::source_location::current()) const;
-  Tensor argmin(std::int64_t dim, bool keepdim = false, std::source_location where = std::source_location::current()) const;
+  using Where = std::source_location;
 
-  Tensor softmax(std::int64_t dim, std::source_location where = std::source_location::current()) const;
-  Tensor log_softmax(std::int64_t dim, std::source_location where = std::source_location::current()) const;
+  Tensor sum(DimsView dims = {}, bool keepdim = false, std::optional<DType> dtype = {}, Where where = Where::current()) const;
+  Tensor nansum(DimsView dims = {}, bool keepdim = false, std::optional<DType> dtype = {}, Where where = Where::current()) const;
+  Tensor prod(DimsView dims = {}, bool keepdim = false, std::optional<DType> dtype = {}, Where where = Where::current()) const;
+  Tensor mean(DimsView dims = {}, bool keepdim = false, std::optional<DType> dtype = {}, Where where = Where::current()) const;
+  Tensor nanmean(DimsView dims = {}, bool keepdim = false, std::optional<DType> dtype = {}, Where where = Where::current()) const;
+
+  Tensor max(Where where = Where::current()) const;
+  Tensor min(Where where = Where::current()) const;
+  ValuesAndIndices max(std::int64_t dim, bool keepdim = false, Where where = Where::current()) const;
+  ValuesAndIndices min(std::int64_t dim, bool keepdim = false, Where where = Where::current()) const;
+  Tensor max(const Tensor& other, Where where = Where::current()) const;
+  Tensor min(const Tensor& other, Where where = Where::current()) const;
+  Tensor amax(DimsView dims = {}, bool keepdim = false, Where where = Where::current()) const;
+  Tensor amin(DimsView dims = {}, bool keepdim = false, Where where = Where::current()) const;
+  MinAndMax aminmax(std::optional<std::int64_t> dim = {}, bool keepdim = false, Where where = Where::current()) const;
+  Tensor argmax(std::optional<std::int64_t> dim = {}, bool keepdim = false, Where where = Where::current()) const;
+  Tensor argmin(std::optional<std::int64_t> dim = {}, bool keepdim = false, Where where = Where::current()) const;
+
+  Tensor any(DimsView dims = {}, bool keepdim = false, Where where = Where::current()) const;
+  Tensor all(DimsView dims = {}, bool keepdim = false, Where where = Where::current()) const;
+  Tensor count_nonzero(DimsView dims = {}, Where where = Where::current()) const;
+
+  Tensor var(DimsView dims = {}, double correction = 1, bool keepdim = false, Where where = Where::current()) const;
+  Tensor std(DimsView dims = {}, double correction = 1, bool keepdim = false, Where where = Where::current()) const;
+  Tensor cov(std::int64_t correction = 1, Where where = Where::current()) const;
+  Tensor corrcoef(Where where = Where::current()) const;
+
+  Tensor logsumexp(DimsView dims, bool keepdim = false, Where where = Where::current()) const;
+  Tensor softmax(std::int64_t dim, std::optional<DType> dtype = {}, Where where = Where::current()) const;
+  Tensor log_softmax(std::int64_t dim, std::optional<DType> dtype = {}, Where where = Where::current()) const;
+
+  Tensor norm(Where where = Where::current()) const;
+  Tensor norm(const Order& p, DimsView dims = {}, bool keepdim = false, std::optional<DType> dtype = {},
+              Where where = Where::current()) const;
+  Tensor dist(const Tensor& other, double p = 2, Where where = Where::current()) const;
+  Tensor renorm(double p, std::int64_t dim, double maxnorm, Where where = Where::current()) const;
+  Tensor& renorm_(double p, std::int64_t dim, double maxnorm, Where where = Where::current());
 
  protected:
   ~ReductionMethods() = default;  // a base of Tensor, never used alone

@@ -1,0 +1,111 @@
+// Moments: variance, deviation, covariance.
+#include <algorithm>
+
+#include "braze/functions.h"
+#include "frontend/reductions.h"
+
+namespace braze {
+
+namespace {
+
+void require_moments(std::string_view function, const Tensor& x) {
+  require(is_float(x.dtype()), "{} only support floating point and complex dtypes", function);
+}
+
+// In a wider type than x's, so that what is far from zero keeps its digits.
+struct Moments {
+  Tensor mean, var;
+};
+
+Moments moments(const Tensor& x, DimsView dims, double correction, bool keepdim, const At& at) {
+  const AxisMask mask = axis_mask(dims, x.dim());
+  const Tensor wide = x.to(is_half(x.dtype()) ? DType::f32 : DType::f64, at.where());
+  const double n = static_cast<double>(reduced_count(x, mask));
+  const Tensor mean = div(at(reduce(ir::Op::sum, wide, mask, true, at)), at(n));
+  const Tensor squares = square(at(sub(at(wide), at(mean))));
+  const Tensor var = div(at(reduce(ir::Op::sum, squares, mask, keepdim, at)), at(std::max(0.0, n - correction)));
+  return {keepdim ? mean : mean.reshape(var.sizes()), var};
+}
+
+}  // namespace
+
+Tensor var(const In& x, DimsView dims, double correction, bool keepdim) {
+  const Tensor& self = require_tensor("var", x);
+  require_moments("std and var", self);
+  return moments(self, dims, correction, keepdim, At(x)).var.to(self.dtype(), x.where());
+}
+
+Tensor std(const In& x, DimsView dims, double correction, bool keepdim) {
+  const Tensor& self = require_tensor("std", x);
+  require_moments("std and var", self);
+  const At at(x);
+  return sqrt(at(moments(self, dims, correction, keepdim, at).var)).to(self.dtype(), x.where());
+}
+
+VarAndMean var_mean(const In& x, DimsView dims, double correction, bool keepdim) {
+  const Tensor& self = require_tensor("var_mean", x);
+  require_moments("var_mean", self);
+  const Moments m = moments(self, dims, correction, keepdim, At(x));
+  return {m.var.to(self.dtype(), x.where()), m.mean.to(self.dtype(), x.where())};
+}
+
+StdAndMean std_mean(const In& x, DimsView dims, double correction, bool keepdim) {
+  const Tensor& self = require_tensor("std_mean", x);
+  require_moments("std_mean", self);
+  const At at(x);
+  const Moments m = moments(self, dims, correction, keepdim, at);
+  return {sqrt(at(m.var)).to(self.dtype(), x.where()), m.mean.to(self.dtype(), x.where())};
+}
+
+Tensor cov(const In& x, std::int64_t correction, const Tensor& fweights, const Tensor& aweights) {
+  const Tensor& self = require_tensor("cov", x);
+  require(self.dim() <= 2, "cov(): expected input to have two or fewer dimensions but got an input with {} dimensions", self.dim());
+  require(self.dtype() != DType::boolean, "cov(): bool dtype is not supported for input");
+  const At at(x);
+  const Tensor rows = self.dim() < 2 ? self.reshape({1, self.numel()}) : self;
+  const std::int64_t n = rows.size(1);
+  const auto check = [&](const Tensor& w, std::string_view name, bool integral) {
+    require(w.dim() <= 1, "cov(): expected {} to have one or fewer dimensions but got {} with {} dimensions", name, name, w.dim());
+    require(integral ? is_integer(w.dtype()) : is_float(w.dtype()), "cov(): expected {} to have {} dtype but got {} with {} dtype", name,
+            integral ? "integral" : "floating point", name, info(w.dtype()).scalar_name);
+    require(w.numel() == n, "cov(): expected {} to have the same numel as there are observations in the input but got {} != {}", name,
+            w.numel(), n);
+    require(n == 0 || w.min().item<double>() >= 0, "cov(): {} cannot be negative", name);
+  };
+  Tensor weights;
+  if (fweights.defined()) {
+    check(fweights, "fweights", true);
+    weights = fweights;
+  }
+  if (aweights.defined()) {
+    check(aweights, "aweights", false);
+    weights = weights.defined() ? mul(at(weights), at(aweights)) : aweights;
+  }
+  const Tensor weighted_rows = weights.defined() ? mul(at(rows), at(weights)) : rows;
+  const Tensor sums = weighted_rows.sum(1, true, {}, at.where());
+  if (!weights.defined()) {
+    const Tensor centred = sub(at(rows), at(div(at(sums), at(n))));
+    return div(at(matmul(at(centred), at(centred.t()))), at(std::max<std::int64_t>(0, n - correction))).squeeze();
+  }
+  const Tensor total = weights.sum({}, false, {}, at.where());
+  const Tensor centred = sub(at(rows), at(div(at(sums), at(total))));
+  // What the estimated mean takes away, in weights.
+  Tensor lost = full({}, correction, {total.dtype()});
+  if (aweights.defined())
+    lost = div(at(mul(at(mul(at(weights), at(aweights)).sum({}, false, {}, at.where())), at(correction))), at(total));
+  const Tensor divisor = maximum(at(sub(at(total), at(lost))), at(0));
+  return div(at(matmul(at(mul(at(centred), at(weights))), at(centred.t()))), at(divisor)).squeeze();
+}
+
+Tensor corrcoef(const In& x) {
+  const Tensor& self = require_tensor("corrcoef", x);
+  require(self.dim() <= 2, "corrcoef(): expected input to have two or fewer dimensions but got an input with {} dimensions", self.dim());
+  const At at(x);
+  const Tensor c = cov(x);
+  if (c.dim() == 0) return div(at(c), at(c));
+  const Tensor deviations = sqrt(at(c.diagonal()));
+  const Tensor scaled = div(at(div(at(c), at(deviations.unsqueeze(1)))), at(deviations.unsqueeze(0)));
+  return scaled.clamp(-1, 1, at.where());
+}
+
+}  // namespace braze
