@@ -44,6 +44,21 @@ struct HashAttributes {
   std::size_t operator()(const Axes& a) const { return mix(h, a.mask); }
   std::size_t operator()(const Reduced& a) const { return mix(h, a.mask); }
   std::size_t operator()(const Padding& a) const { return mix(mix(mix(h, a.low), a.high), a.sizes); }
+  std::size_t operator()(const WrapIndex& a) const { return mix(h, static_cast<std::uint64_t>(a.extent.bits())); }
+  std::size_t operator()(const Put& a) const { return mix(h, static_cast<std::uint64_t>(a.combine)); }
+  std::size_t operator()(const Scan& a) const { return mix(h, a.axis); }
+  std::size_t operator()(const Sort& a) const { return mix(mix(h, a.axis), a.descending); }
+  std::size_t operator()(const Draw& a) const {
+    return mix(mix(mix(h, static_cast<std::uint64_t>(a.kind)), static_cast<std::uint64_t>(a.type)), a.shape);
+  }
+  std::size_t operator()(const Cholesky& a) const { return mix(h, static_cast<std::uint64_t>(a.check)); }
+  std::size_t operator()(const LuFactor& a) const {
+    return mix(mix(h, static_cast<std::uint64_t>(a.rank.bits())), static_cast<std::uint64_t>(a.check));
+  }
+  std::size_t operator()(const LuSolve& a) const { return mix(h, a.transposed); }
+  std::size_t operator()(const SolveTriangular& a) const { return mix(mix(mix(h, a.upper), a.left), a.unit); }
+  std::size_t operator()(const Factor& a) const { return mix(mix(h, static_cast<std::uint64_t>(a.rank.bits())), a.full); }
+  std::size_t operator()(const Eigh& a) const { return mix(h, a.upper); }
   std::size_t operator()(const Concat& a) const { return mix(mix(h, a.axis), static_cast<std::uint64_t>(a.extent.bits())); }
 };
 
@@ -119,7 +134,7 @@ NodeId Graph::add(Op op, std::span<const Value> in, Attributes attributes, Locat
               v.node, v.result);
     types.push_back(&type(v));
   }
-  Type out[2];
+  Type out[max_results];
   const std::span<Type> results(out, info(op).results);
   SymbolNames names(*this);
   infer(op, attributes, types, results, names);

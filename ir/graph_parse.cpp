@@ -200,9 +200,11 @@ class Parser {
     }
   }
 
-  // Outside kernels stand only constants and what is computed from them and scalars: each kernel that reads it holds it.
+  // Outside kernels stand only constants and what is computed from them and scalars: each kernel that reads it holds it; and reshapes of
+  // what is in memory.
   void check_free(const Token& place, NodeId node) const {
-    if (!is_free(node)) lexer_.error(place, fmt::format("{} must stand in a kernel", ir::name(graph_[node].op)));
+    if (is_free(node) || (graph_[node].op == Op::reshape && is_in_memory(node))) return;
+    lexer_.error(place, fmt::format("{} must stand in a kernel", ir::name(graph_[node].op)));
   }
   bool is_free(NodeId id) const {
     const Node& node = graph_[id];
@@ -213,10 +215,16 @@ class Parser {
            std::all_of(node.in.begin(), node.in.end(), [&](Value v) { return scalar(v.node) || free_.contains(v.node); });
   }
 
+  // Parameters, what kernels put out, and reshapes of these.
+  bool is_in_memory(NodeId node) const {
+    while (graph_[node].op == Op::reshape) node = graph_[node].in[0].node;
+    return in_memory_.contains(node) || graph_[node].op == Op::parameter;
+  }
+
   // What is read must be in the kernel at hand, in memory, or outside all kernels.
   void check_in_memory(const Token& place, NodeId node) const {
     const auto block = block_of_.find(node);
-    if (block == block_of_.end() || block->second == block_number_ || in_memory_.contains(node)) return;
+    if (block == block_of_.end() || block->second == block_number_ || is_in_memory(node)) return;
     lexer_.error(place,
                  fmt::format("%{} is computed in another kernel, which does not put it out: name it after that kernel's '->', or "
                              "compute it here too",
@@ -259,7 +267,7 @@ class Parser {
   NodeId finish(const Token& name, const Token& op_token, Op op, std::span<const Value> in, Attributes attributes, bool in_block) {
     const OpInfo& row = info(op);
     lexer_.expect(":");
-    InlineVector<Token, 2> places;
+    InlineVector<Token, max_results> places;
     std::vector<Type> stated;
     do {
       places.push_back(lexer_.peek());
@@ -267,6 +275,7 @@ class Parser {
       if (stated.size() > row.results) lexer_.error(places.back(), fmt::format("{} has {} result(s)", row.name, row.results));
     } while (lexer_.accept(","));
     if (auto* cast = std::get_if<Cast>(&attributes)) cast->type = stated[0].dtype;
+    if (auto* draw = std::get_if<Draw>(&attributes)) draw->type = stated[0].dtype;
     if (stated.size() < row.results) lexer_.expected(fmt::format("',' and the type of {}'s next result", row.name));
 
     NodeId node = 0;
@@ -311,7 +320,7 @@ class Parser {
     lexer_.expect("#");
     const Token where = lexer_.peek();
     const std::int64_t number = lexer_.integer("the number of a result");
-    if (number < 0 || number > 1) lexer_.error(where, "no op has a result of this number");
+    if (number < 0 || number >= max_results) lexer_.error(where, "no op has a result of this number");
     return static_cast<std::uint32_t>(number);
   }
 
@@ -321,7 +330,8 @@ class Parser {
     const std::size_t results = graph_[found->second.node].out.size();
     if (result == no_result ? results != 1 : result >= results)
       lexer_.error(token, results == 1 ? fmt::format("%{} has one result: say %{}", token.text, token.text)
-                                       : fmt::format("%{0} has {1} results: say %{0}#0 or %{0}#1", token.text, results));
+                                       : fmt::format("%{0} has {1} results: say %{0}#0{2} or %{0}#{3}", token.text, results,
+                                                     results > 2 ? ", ..." : "", results - 1));
     return {found->second.node, result == no_result ? 0 : result};
   }
 
@@ -437,6 +447,28 @@ class Parser {
         return read(row, Padding{});
       case AttributeKind::Concat:
         return read(row, Concat{});
+      case AttributeKind::WrapIndex:
+        return read(row, WrapIndex{});
+      case AttributeKind::Put:
+        return read(row, Put{});
+      case AttributeKind::Scan:
+        return read(row, Scan{});
+      case AttributeKind::Sort:
+        return read(row, Sort{});
+      case AttributeKind::Draw:
+        return read(row, Draw{});
+      case AttributeKind::Cholesky:
+        return read(row, Cholesky{});
+      case AttributeKind::LuFactor:
+        return read(row, LuFactor{});
+      case AttributeKind::LuSolve:
+        return read(row, LuSolve{});
+      case AttributeKind::SolveTriangular:
+        return read(row, SolveTriangular{});
+      case AttributeKind::Factor:
+        return read(row, Factor{});
+      case AttributeKind::Eigh:
+        return read(row, Eigh{});
     }
     return None{};
   }
@@ -488,6 +520,65 @@ class Parser {
   Attributes read(const OpInfo& row, Concat a) {
     braces(row.name, {{"axis", [&] { a.axis = static_cast<std::uint32_t>(axis()); }}, {"extent", [&] { a.extent = extent(); }}});
     return a;
+  }
+
+  Attributes read(const OpInfo& row, WrapIndex a) {
+    braces(row.name, {{"extent", [&] { a.extent = extent(); }}});
+    return a;
+  }
+  Attributes read(const OpInfo& row, Put a) {
+    braces(row.name, {{"combine", [&] { a.combine = one_of<Put::Combine>(combine_names); }}});
+    return a;
+  }
+  Attributes read(const OpInfo& row, Scan a) {
+    braces(row.name, {{"axis", [&] { a.axis = static_cast<std::uint32_t>(axis()); }}});
+    return a;
+  }
+  Attributes read(const OpInfo& row, Sort a) {
+    braces(row.name, {{"axis", [&] { a.axis = static_cast<std::uint32_t>(axis()); }}, {"descending", [&] { a.descending = truth(); }}});
+    return a;
+  }
+  Attributes read(const OpInfo& row, Draw a) {  // the type follows from the result's
+    braces(row.name, {{"kind", [&] { a.kind = one_of<Draw::Kind>(draw_names); }}, {"shape", [&] { a.shape = shape(); }}});
+    return a;
+  }
+  Attributes read(const OpInfo& row, Cholesky a) {
+    braces(row.name, {{"check", [&] { a.check = one_of<Checked>(checked_names); }}});
+    return a;
+  }
+  Attributes read(const OpInfo& row, LuFactor a) {
+    braces(row.name, {{"rank", [&] { a.rank = extent(); }}, {"check", [&] { a.check = one_of<Checked>(checked_names); }}});
+    return a;
+  }
+  Attributes read(const OpInfo& row, LuSolve a) {
+    braces(row.name, {{"transposed", [&] { a.transposed = truth(); }}});
+    return a;
+  }
+  Attributes read(const OpInfo& row, SolveTriangular a) {
+    braces(row.name,
+           {{"upper", [&] { a.upper = truth(); }}, {"left", [&] { a.left = truth(); }}, {"unit", [&] { a.unit = truth(); }}});
+    return a;
+  }
+  Attributes read(const OpInfo& row, Factor a) {
+    braces(row.name, {{"rank", [&] { a.rank = extent(); }}, {"full", [&] { a.full = truth(); }}});
+    return a;
+  }
+  Attributes read(const OpInfo& row, Eigh a) {
+    braces(row.name, {{"upper", [&] { a.upper = truth(); }}});
+    return a;
+  }
+
+  template <class E>
+  E one_of(std::span<const std::string_view> names) {
+    const std::string known = fmt::format("{}", fmt::join(names, ", "));
+    const Token token = lexer_.name("one of " + known);
+    const auto found = std::find(names.begin(), names.end(), token.text);
+    if (found == names.end()) lexer_.error(token, fmt::format("unknown '{}'; there is {}", token.text, known));
+    return static_cast<E>(found - names.begin());
+  }
+  bool truth() {
+    constexpr std::string_view names[] = {"false", "true"};
+    return one_of<int>(names) != 0;
   }
 
   // What infer refuses is an error of the text at `where`.

@@ -38,6 +38,39 @@ class AttributePrinter {
   void operator()(const Concat& a) {
     braces([&] { field("axis", Extent(a.axis)), field("extent", a.extent); });
   }
+  void operator()(const WrapIndex& a) {
+    braces([&] { field("extent", a.extent); });
+  }
+  void operator()(const Put& a) {
+    braces([&] { word("combine", combine_names[static_cast<int>(a.combine)]); });
+  }
+  void operator()(const Scan& a) {
+    braces([&] { field("axis", Extent(a.axis)); });
+  }
+  void operator()(const Sort& a) {
+    braces([&] { field("axis", Extent(a.axis)), truth("descending", a.descending); });
+  }
+  void operator()(const Draw& a) {
+    braces([&] { word("kind", draw_names[static_cast<int>(a.kind)]), field("shape", a.shape); });
+  }
+  void operator()(const Cholesky& a) {
+    braces([&] { word("check", checked_names[static_cast<int>(a.check)]); });
+  }
+  void operator()(const LuFactor& a) {
+    braces([&] { field("rank", a.rank), word("check", checked_names[static_cast<int>(a.check)]); });
+  }
+  void operator()(const LuSolve& a) {
+    braces([&] { truth("transposed", a.transposed); });
+  }
+  void operator()(const SolveTriangular& a) {
+    braces([&] { truth("upper", a.upper), truth("left", a.left), truth("unit", a.unit); });
+  }
+  void operator()(const Factor& a) {
+    braces([&] { field("rank", a.rank), truth("full", a.full); });
+  }
+  void operator()(const Eigh& a) {
+    braces([&] { truth("upper", a.upper); });
+  }
 
  private:
   template <class F>
@@ -56,6 +89,11 @@ class AttributePrinter {
     key(name);
     out_ += text(value, symbols_);
   }
+  void word(std::string_view name, std::string_view value) {
+    key(name);
+    out_ += value;
+  }
+  void truth(std::string_view name, bool value) { word(name, value ? "true" : "false"); }
   template <class Numbers>
   void numbers(std::string_view name, const Numbers& list) {
     key(name);

@@ -55,7 +55,7 @@ class Verifier {
     for_each_extent(*node.attributes, [&](Extent e) { symbol_exists(e, id); });
     for (const Type& type : node.out) symbols_exist(type.shape, id);
     invariant(node.out.size() == info(node.op).results, "node {} ({}) has {} results", id, ir::name(node.op), node.out.size());
-    Type out[2];
+    Type out[max_results];
     try {
       infer(node.op, *node.attributes, in, std::span<Type>(out, node.out.size()));
     } catch (const Error& error) {

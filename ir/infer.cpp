@@ -1,5 +1,6 @@
 #include "ir/infer.h"
 
+#include <algorithm>
 #include <bit>
 #include <numeric>
 
@@ -364,11 +365,11 @@ void rule(Tag<op>, const Reduced& a, const Site& site) {
   for (std::size_t i = 0; i < x.shape.size(); ++i) {
     if (!(a.mask >> i & 1))
       shape.push_back(x.shape[i]);
-    else if (op != Op::sum && !logical)
+    else if (op != Op::sum && op != Op::prod && !logical)
       require<IndexError>(x.shape[i] != Extent(0), "{}(): Expected reduction dim {} to have non-zero size. (shape {})",
                           name(op).substr(0, name(op).find('_')), i, site.shape(x));
   }
-  site.out[0].dtype = op == Op::sum                          ? sum_type(x.dtype)
+  site.out[0].dtype = op == Op::sum || op == Op::prod        ? sum_type(x.dtype)
                       : logical                              ? DType::boolean
                       : op == Op::argmax || op == Op::argmin ? DType::i64
                                                              : x.dtype;
@@ -402,6 +403,186 @@ void rule(Tag<Op::dot>, const None&, const Site& site) {
   give(site, a.dtype, shape);
 }
 
+// ---- elements at computed places
+
+void require_index(const Site& site, const Type& index) {
+  require<IndexError>(index.dtype == DType::i64, "tensors used as indices must be long, int, byte or bool tensors ({} takes i64, not {})",
+                      name(site.op), name(index.dtype));
+}
+
+void rule(Tag<Op::wrap_index>, const WrapIndex& a, const Site& site) {
+  require_index(site, *site.in[0]);
+  require<ValueError>(a.extent.is_symbol() || a.extent.number() >= 0, "wrap_index: the extent {} must not be negative",
+                      site.extent(a.extent));
+  site.out[0] = *site.in[0];
+}
+
+void rule(Tag<Op::take>, const None&, const Site& site) {
+  require_index(site, *site.in[1]);
+  give(site, site.in[0]->dtype, site.in[1]->shape);
+}
+
+void rule(Tag<Op::put>, const Put&, const Site& site) {
+  const Type &x = *site.in[0], &index = *site.in[1], &value = *site.in[2];
+  require_index(site, index);
+  if (value.dtype != x.dtype) dtypes_differ(site, x.dtype, value.dtype);
+  require_same_shape(site, index.shape, value.shape);
+  site.out[0] = x;
+}
+
+// ---- scans, sort, draws
+
+void check_axis(const Site& site, std::uint32_t axis) {
+  const int rank = site.in[0]->rank();
+  if (static_cast<int>(axis) < rank) return;
+  require<IndexError>(rank != 0, "Dimension specified as {} but tensor has no dimensions", axis);
+  fail<IndexError>("Dimension out of range (expected to be in range of [{}, {}], but got {})", -rank, rank - 1, axis);
+}
+
+template <Op op>
+void rule(Tag<op>, const Scan& a, const Site& site) {
+  constexpr bool indexed = info(op).results == 2;
+  const DType type = site.in[0]->dtype;
+  if (op == Op::logcumsumexp ? !is_float(type) : !indexed && type == DType::boolean) dtype_refused(site, type);
+  check_axis(site, a.axis);
+  site.out[0] = *site.in[0];
+  if constexpr (indexed) site.out[1] = {DType::i64, site.in[0]->shape};
+}
+
+void rule(Tag<Op::sort>, const Sort& a, const Site& site) {
+  check_axis(site, a.axis);
+  site.out[0] = *site.in[0];
+  site.out[1] = {DType::i64, site.in[0]->shape};
+}
+
+void rule(Tag<Op::draw>, const Draw& a, const Site& site) {
+  const Type &state = *site.in[0], &first = *site.in[1], &second = *site.in[2];
+  require<TypeError>(state.dtype == DType::u8, "RNG state must be a torch.ByteTensor");
+  require<ShapeError>(state.shape.size() == 1 && site.same(state.shape[0], generator_bytes), "RNG state is wrong size: {}, not [{}]",
+                      site.shape(state), generator_bytes);
+  const DType wanted = a.integral() ? DType::i64 : DType::f64;
+  for (const Type* parameter : {&first, &second}) {
+    require<TypeError>(parameter->dtype == wanted, "draw: the parameters of {} are {}, not {}", draw_names[static_cast<int>(a.kind)],
+                       name(wanted), name(parameter->dtype));
+    if (!parameter->shape.empty()) require_same_shape(site, a.shape, parameter->shape);
+  }
+  require<ShapeError>(a.kind != Draw::Kind::permutation || a.shape.size() == 1, "draw: a permutation has one dimension, not the shape {}",
+                      site.shape(a.shape));
+  const bool floats = a.kind == Draw::Kind::uniform || a.kind == Draw::Kind::normal || a.kind == Draw::Kind::log_normal ||
+                      a.kind == Draw::Kind::exponential || a.kind == Draw::Kind::cauchy;
+  require(!floats || is_float(a.type), "draw: {} gives floats, not {}", draw_names[static_cast<int>(a.kind)], name(a.type));
+  give(site, a.type, a.shape);
+  site.out[1] = {DType::u8, {generator_bytes}};
+}
+
+// ---- linear algebra, over the last two axes
+
+// The operand's shape without its last `axes`.
+Shape batch_of(const Type& x, std::size_t axes) {
+  Shape shape;
+  for (std::size_t i = 0; i + axes < x.shape.size(); ++i) shape.push_back(x.shape[i]);
+  return shape;
+}
+Shape with(Shape shape, std::initializer_list<Extent> axes) {
+  for (Extent e : axes) shape.push_back(e);
+  return shape;
+}
+
+struct Matrix {
+  Extent rows, columns;
+  Shape batch;
+};
+Matrix matrix(const Site& site, std::size_t operand) {
+  const Type& x = *site.in[operand];
+  if (x.dtype != DType::f32 && x.dtype != DType::f64) dtype_refused(site, x.dtype);
+  require<ShapeError>(x.rank() >= 2, "linalg.{}: The input tensor must have at least 2 dimensions. (shape {})", name(site.op),
+                      site.shape(x));
+  const std::size_t rank = x.shape.size();
+  return {x.shape[rank - 2], x.shape[rank - 1], batch_of(x, 2)};
+}
+Matrix square(const Site& site, std::size_t operand = 0) {
+  Matrix a = matrix(site, operand);
+  require<ShapeError>(site.same(a.rows, a.columns), "linalg.{}: A must be batches of square matrices, but they are {} by {} matrices",
+                      name(site.op), site.extent(a.rows), site.extent(a.columns));
+  return a;
+}
+void check_rank(const Site& site, const Matrix& a, Extent rank) {
+  require<ShapeError>(rank.is_symbol() || rank.number() >= 0, "{}: the rank {} must not be negative", name(site.op), site.extent(rank));
+  if (rank.is_symbol() || a.rows.is_symbol() || a.columns.is_symbol()) return;
+  require<ShapeError>(rank.number() == std::min(a.rows.number(), a.columns.number()), "{}: the rank of {} by {} matrices is not {}",
+                      name(site.op), a.rows.number(), a.columns.number(), rank.number());
+}
+// b goes with a: one dtype, one batch.
+void check_system(const Site& site, const Matrix& a, std::size_t operand, const Matrix& b) {
+  const DType first = site.in[0]->dtype, second = site.in[operand]->dtype;
+  if (first != second) dtypes_differ(site, first, second);
+  require<ShapeError>(a.batch.size() == b.batch.size() && site.mismatch(a.batch, b.batch) < 0,
+                      "{}: the batches of {} and {} must be one; expand one of them first", name(site.op), site.shape(*site.in[0]),
+                      site.shape(*site.in[operand]));
+}
+
+void rule(Tag<Op::cholesky>, const Cholesky&, const Site& site) {
+  const Matrix a = square(site);
+  site.out[0] = *site.in[0];
+  site.out[1] = {DType::i32, a.batch};
+}
+void rule(Tag<Op::lu_factor>, const LuFactor& l, const Site& site) {
+  const Matrix a = matrix(site, 0);
+  check_rank(site, a, l.rank);
+  site.out[0] = *site.in[0];
+  site.out[1] = {DType::i32, with(a.batch, {l.rank})};
+  site.out[2] = {DType::i32, a.batch};
+}
+void rule(Tag<Op::lu_solve>, const LuSolve&, const Site& site) {
+  const Matrix a = square(site), b = matrix(site, 2);
+  const Type& pivots = *site.in[1];
+  check_system(site, a, 2, b);
+  require<TypeError>(pivots.dtype == DType::i32, "linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32, not {}",
+                     name(pivots.dtype));
+  const Shape wanted = with(a.batch, {a.rows});
+  require<ShapeError>(pivots.shape.size() == wanted.size() && site.mismatch(pivots.shape, wanted) < 0,
+                      "linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix (shapes {} and {})",
+                      site.shape(pivots), site.shape(*site.in[0]));
+  require<ShapeError>(site.same(a.rows, b.rows), "linalg.lu_solve: Incompatible shapes of A and B for the equation AX = B ({}x{} and {}x{})",
+                      site.extent(a.rows), site.extent(a.columns), site.extent(b.rows), site.extent(b.columns));
+  site.out[0] = *site.in[2];
+}
+void rule(Tag<Op::solve_triangular>, const SolveTriangular& s, const Site& site) {
+  const Matrix a = square(site), b = matrix(site, 1);
+  check_system(site, a, 1, b);
+  require<ShapeError>(site.same(a.rows, s.left ? b.rows : b.columns),
+                      "linalg.solve_triangular: Incompatible shapes of A and B for the equation {} ({}x{} and {}x{})",
+                      s.left ? "AX = B" : "XA = B", site.extent(a.rows), site.extent(a.columns), site.extent(b.rows),
+                      site.extent(b.columns));
+  site.out[0] = *site.in[1];
+}
+void rule(Tag<Op::qr>, const Factor& f, const Site& site) {
+  const Matrix a = matrix(site, 0);
+  check_rank(site, a, f.rank);
+  const DType type = site.in[0]->dtype;
+  const Extent inner = f.full ? a.rows : f.rank;
+  site.out[0] = {type, with(a.batch, {a.rows, inner})};
+  site.out[1] = {type, with(a.batch, {inner, a.columns})};
+}
+void rule(Tag<Op::svd>, const Factor& f, const Site& site) {
+  const Matrix a = matrix(site, 0);
+  check_rank(site, a, f.rank);
+  const DType type = site.in[0]->dtype;
+  site.out[0] = {type, with(a.batch, {a.rows, f.full ? a.rows : f.rank})};
+  site.out[1] = {type, with(a.batch, {f.rank})};
+  site.out[2] = {type, with(a.batch, {f.full ? a.columns : f.rank, a.columns})};
+}
+void rule(Tag<Op::eigh>, const Eigh&, const Site& site) {
+  const Matrix a = square(site);
+  site.out[0] = {site.in[0]->dtype, with(a.batch, {a.rows})};
+  site.out[1] = *site.in[0];
+}
+void rule(Tag<Op::eig>, const None&, const Site& site) {
+  const Matrix a = square(site);
+  site.out[0] = site.out[1] = {site.in[0]->dtype, with(a.batch, {a.rows})};
+  site.out[2] = site.out[3] = *site.in[0];
+}
+
 }  // namespace
 
 bool Equality::equal(Extent a, Extent b) { return a == b; }
@@ -421,6 +602,7 @@ void infer(Op op, const Attributes& attributes, Operands in, std::span<Type> out
 #define BRAZE_SHAPED(name, attributes_type, results) \
   case Op::name:                                     \
     return rule(Tag<Op::name>{}, std::get<attributes_type>(attributes), site);
+#define BRAZE_ROUTINE(name, attributes_type, results) BRAZE_SHAPED(name, attributes_type, results)
 #include "ir/ops.def"
   }
 }

@@ -4,65 +4,14 @@
 
 #include "ir/error.h"
 #include "ir/graph.h"
+#include "ir/interpret_graph.h"
 #include "ir/meaning.h"
 
 namespace braze::ir {
+
+using namespace host;
+
 namespace {
-
-using Sizes = std::vector<std::int64_t>;
-
-// Elements as raw bits, whatever their dtype.
-std::uint64_t load(const HostArray& a, std::int64_t i) {
-  const int size = size_of(a.dtype);
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, a.data.get() + i * size, static_cast<std::size_t>(size));
-  return a.dtype == DType::boolean ? bits != 0 : bits;
-}
-
-void put(HostArray& a, std::int64_t i, std::uint64_t bits) {
-  const int size = size_of(a.dtype);
-  std::memcpy(a.data.get() + i * size, &bits, static_cast<std::size_t>(size));
-}
-
-Sizes dense_strides(const Sizes& sizes) {
-  Sizes strides(sizes.size(), 1);
-  for (std::size_t i = sizes.size(); i-- > 1;) strides[i - 1] = strides[i] * sizes[i];
-  return strides;
-}
-
-// Places of a dense array: element (i0, i1, ...) of the walk is at offset + i0 * strides[0] + ...
-struct Places {
-  std::int64_t offset = 0;
-  Sizes sizes, strides;
-};
-
-// Calls f(n, place) for the n-th element of the walk, row-major.
-template <class F>
-void walk(const Places& p, F&& f) {
-  Sizes index(p.sizes.size());
-  std::int64_t total = 1, place = p.offset;
-  for (std::int64_t size : p.sizes) total *= size;
-  for (std::int64_t n = 0; n < total; ++n) {
-    f(n, place);
-    for (std::size_t axis = p.sizes.size(); axis-- > 0;) {
-      place += p.strides[axis];
-      if (++index[axis] < p.sizes[axis]) break;
-      place -= p.strides[axis] * p.sizes[axis];
-      index[axis] = 0;
-    }
-  }
-}
-
-Sizes numbers(const Shape& shape) {
-  Sizes sizes;
-  for (Extent e : shape) sizes.push_back(e.number());
-  return sizes;
-}
-
-Places places(const Layout& layout) { return {layout.offset.number(), numbers(layout.sizes), numbers(layout.strides)}; }
-
-double as_double(DType type, std::uint64_t bits) { return std::bit_cast<double>(evaluate_cast(type, DType::f64, bits)); }
-std::uint64_t from_double(DType type, double value) { return evaluate_cast(DType::f64, type, std::bit_cast<std::uint64_t>(value)); }
 
 // A sum wide enough that its own error does not count: f64 in long double, other floats in double, integers in wrapping 64 bits.
 class WideSum {
@@ -97,7 +46,25 @@ class WideSum {
   std::uint64_t whole_ = 0;
 };
 
-bool is_nan(DType type, std::uint64_t bits) { return is_float(type) && std::isnan(as_double(type, bits)); }
+// The same for products.
+class WideProduct {
+ public:
+  explicit WideProduct(DType type) : type_(type) {}
+  void multiply(std::uint64_t bits) {
+    if (is_float(type_))
+      real_ *= type_ == DType::f64 ? std::bit_cast<double>(bits) : as_double(type_, bits);
+    else
+      whole_ *= evaluate_cast(type_, DType::i64, bits);
+  }
+  std::uint64_t result(DType as) const {
+    return is_float(type_) ? from_double(as, static_cast<double>(real_)) : evaluate_cast(DType::i64, as, whole_);
+  }
+
+ private:
+  DType type_;
+  long double real_ = 1;
+  std::uint64_t whole_ = 1;
+};
 
 // The running maximum (or minimum) and where it stands: the first of equals, the first NaN before all.
 struct Extreme {
@@ -168,7 +135,7 @@ class Interpreter {
     }
     std::vector<const Type*> in;
     for (const Type& type : types) in.push_back(&type);
-    Type out[2];
+    Type out[max_results];
     infer(site.node.op, site.attributes, in, std::span<Type>(out, site.node.out.size()));
     if (site.node.op == Op::parameter) {
       values_[id].push_back(argument(site.as<Parameter>(), out[0]));
@@ -201,7 +168,9 @@ class Interpreter {
 #define BRAZE_SHAPED(name, attributes, results) \
   case Op::name:                                \
     return rule(Tag<Op::name>{}, site);
+#define BRAZE_ROUTINE(name, attributes, results) case Op::name:
 #include "ir/ops.def"
+      return interpret_routine(site.node.op, site.attributes, site.in, site.out);
     }
   }
 
@@ -334,6 +303,13 @@ class Interpreter {
     for (std::size_t n = 0; n < sums.size(); ++n) put(site.out[0], static_cast<std::int64_t>(n), sums[n].result(site.out[0].dtype));
   }
 
+  static void rule(Tag<Op::prod>, Site& site) {
+    std::vector<WideProduct> products(static_cast<std::size_t>(site.out[0].elements()), WideProduct(site.in[0]->dtype));
+    reduce(site, [&](std::int64_t n, std::int64_t, std::uint64_t bits) { products[static_cast<std::size_t>(n)].multiply(bits); });
+    for (std::size_t n = 0; n < products.size(); ++n)
+      put(site.out[0], static_cast<std::int64_t>(n), products[n].result(site.out[0].dtype));
+  }
+
   static void quantify(Site& site, bool all) {
     HostArray& out = site.out[0];
     for (std::int64_t n = 0; n < out.elements(); ++n) put(out, n, all);
@@ -373,6 +349,43 @@ class Interpreter {
   static void rule(Tag<Op::argmin>, Site& site) { indices_of(site.out[0], extremes(site, false)); }
   static void rule(Tag<Op::max_with_index>, Site& site) { with_index(site, true); }
   static void rule(Tag<Op::min_with_index>, Site& site) { with_index(site, false); }
+
+  // ---- elements at computed places
+
+  // `where` in an array that has `size` places, or PyTorch's error.
+  static std::int64_t checked(const Site& site, std::int64_t where, std::int64_t size) {
+    if (where < 0 || where >= size)
+      fail<IndexError>("{}: index {} is out of bounds for {} elements{}{}", ir::name(site.node.op), where, size,
+                       site.node.location.file ? " at " : "", text(site.node.location));
+    return where;
+  }
+  static void rule(Tag<Op::wrap_index>, Site& site) {
+    const std::int64_t extent = site.as<WrapIndex>().extent.number();
+    for (std::int64_t i = 0; i < site.out[0].elements(); ++i) {
+      const auto given = static_cast<std::int64_t>(load(*site.in[0], i));
+      if (given < -extent || given >= extent)
+        fail<IndexError>("index {} is out of bounds for dimension with size {}{}{}", given, extent,
+                         site.node.location.file ? " at " : "", text(site.node.location));
+      put(site.out[0], i, static_cast<std::uint64_t>(given < 0 ? given + extent : given));
+    }
+  }
+  static void rule(Tag<Op::take>, Site& site) {
+    for (std::int64_t i = 0; i < site.out[0].elements(); ++i) {
+      const auto from = static_cast<std::int64_t>(load(*site.in[1], i));
+      put(site.out[0], i, load(*site.in[0], checked(site, from, site.in[0]->elements())));
+    }
+  }
+  static void rule(Tag<Op::put>, Site& site) {
+    constexpr Op ops[] = {Op::add /* unused */, Op::add, Op::mul, Op::maximum, Op::minimum};
+    HostArray& out = site.out[0];
+    copy(out, *site.in[0]);
+    const Put::Combine combine = site.as<Put>().combine;
+    for (std::int64_t i = 0; i < site.in[1]->elements(); ++i) {
+      const std::int64_t to = checked(site, static_cast<std::int64_t>(load(*site.in[1], i)), out.elements());
+      const std::uint64_t pair[] = {load(out, to), load(*site.in[2], i)};
+      put(out, to, combine == Put::Combine::assign ? pair[1] : evaluate(ops[static_cast<int>(combine)], out.dtype, pair));
+    }
+  }
 
   static void rule(Tag<Op::dot>, Site& site) {
     const HostArray &a = *site.in[0], &b = *site.in[1];

@@ -14,15 +14,24 @@ enum class Op : std::uint8_t {
 #define BRAZE_BINARY(name, accepts, result, algebra) name,
 #define BRAZE_TERNARY(name, accepts, result) name,
 #define BRAZE_SHAPED(name, attributes, results) name,
+#define BRAZE_ROUTINE(name, attributes, results) name,
 #include "ir/ops.def"
 };
 
-enum class OpClass : std::uint8_t { unary, binary, ternary, shaped };
+enum class OpClass : std::uint8_t { unary, binary, ternary, shaped, routine };
 enum class Accepts : std::uint8_t { any, numeric, real, integral };
 enum class ResultType : std::uint8_t { same, boolean };
 enum class Algebra : std::uint8_t { ordered, commutative };
 // The alternatives of `Attributes` (ir/attributes.h), in its order.
-enum class AttributeKind : std::uint8_t { None, Parameter, Literal, Cast, ToShape, Layout, Permutation, Slice, Axes, Reduced, Padding, Concat };
+// clang-format off
+enum class AttributeKind : std::uint8_t {
+  None, Parameter, Literal, Cast, ToShape, Layout, Permutation, Slice, Axes, Reduced, Padding, Concat, WrapIndex, Put, Scan, Sort,
+  Draw, Cholesky, LuFactor, LuSolve, SolveTriangular, Factor, Eigh
+};
+// clang-format on
+
+// Results that an op may have.
+inline constexpr unsigned max_results = 4;
 
 struct OpInfo {
   std::string_view name;
@@ -35,9 +44,11 @@ struct OpInfo {
 
   constexpr bool commutative() const { return algebra == Algebra::commutative; }
   // Has a meaning in ir/meaning.h; cast counts too.
-  constexpr bool elementwise() const { return op_class != OpClass::shaped || attributes == AttributeKind::Cast; }
+  constexpr bool elementwise() const { return op_class < OpClass::shaped || attributes == AttributeKind::Cast; }
   // Reads axes away.
   constexpr bool reduction() const { return attributes == AttributeKind::Reduced; }
+  // Runs by itself, as a call of the runtime.
+  constexpr bool routine() const { return op_class == OpClass::routine; }
 };
 
 inline constexpr OpInfo op_table[] = {
@@ -46,6 +57,8 @@ inline constexpr OpInfo op_table[] = {
 #define BRAZE_TERNARY(name, accepts, result) {#name, OpClass::ternary, Accepts::accepts, ResultType::result},
 #define BRAZE_SHAPED(name, attributes, results) \
   {#name, OpClass::shaped, Accepts::any, ResultType::same, Algebra::ordered, AttributeKind::attributes, results},
+#define BRAZE_ROUTINE(name, attributes, results) \
+  {#name, OpClass::routine, Accepts::any, ResultType::same, Algebra::ordered, AttributeKind::attributes, results},
 #include "ir/ops.def"
 };
 
@@ -65,7 +78,8 @@ constexpr int arity(Op op) {
     case OpClass::unary: return 1;
     case OpClass::binary: return 2;
     case OpClass::ternary: return 3;
-    case OpClass::shaped: break;
+    case OpClass::shaped:
+    case OpClass::routine: break;
   }
   switch (op) {
     case Op::parameter:
@@ -74,7 +88,12 @@ constexpr int arity(Op op) {
     case Op::store:
     case Op::accumulate:
     case Op::pad:
-    case Op::dot: return 2;
+    case Op::dot:
+    case Op::take:
+    case Op::solve_triangular: return 2;
+    case Op::put:
+    case Op::draw:
+    case Op::lu_solve: return 3;
     case Op::concat: return -1;
     default: return 1;
   }

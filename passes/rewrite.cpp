@@ -251,7 +251,7 @@ Value Match::build(const Pattern& pattern) const {
 Rule::Rule(std::string_view name, Pattern pattern, Pattern result, Condition when, Bits bits)
     : name(name), pattern(std::move(pattern)), bits(bits) {
   for (const Op op : result.ops())
-    invariant(info(op).op_class != ir::OpClass::shaped, "the rule {} builds {}, which needs attributes", name, ir::name(op));
+    invariant(info(op).op_class < ir::OpClass::shaped, "the rule {} builds {}, which needs attributes", name, ir::name(op));
   becomes = [result = std::move(result), when](const Match& match) -> std::optional<Value> {
     if (when != nullptr && !when(match)) return std::nullopt;
     return match.build(result);

@@ -123,6 +123,13 @@ ir::Attributes describe_reshape(const ir::Type& operand, const ir::Type& result,
   return out;
 }
 
+// Attributes that are structure throughout.
+template <class Visitor, class A, class... Facts>
+ir::Attributes structural(const A& attributes, Visitor& visitor, Facts... facts) {
+  (visitor.structure(facts), ...);
+  return attributes;
+}
+
 template <class Visitor>
 ir::Attributes describe(const Node& node, Visitor& visitor) {
   const ir::Type& result = *node.types[0];
@@ -160,7 +167,35 @@ ir::Attributes describe(const Node& node, Visitor& visitor) {
             visitor.structure(a.axis);
             return ir::Concat{a.axis, visitor.number(a.extent.number())};
           },
-          [&](const auto& a) -> ir::Attributes { return a; },
+          [&](const ir::WrapIndex& a) -> ir::Attributes { return ir::WrapIndex{visitor.number(a.extent.number())}; },
+          [&](const ir::Draw& a) -> ir::Attributes {
+            visitor.structure(static_cast<std::uint64_t>(a.kind));
+            visitor.structure(static_cast<std::uint64_t>(a.type));
+            visitor.structure(a.shape.size());
+            ir::Draw out{a.kind, a.type, {}};
+            for (const ir::Extent& e : a.shape) out.shape.push_back(visitor.number(e.number()));
+            return out;
+          },
+          [&](const ir::LuFactor& a) -> ir::Attributes {
+            visitor.structure(static_cast<std::uint64_t>(a.check));
+            return ir::LuFactor{visitor.number(a.rank.number()), a.check};
+          },
+          [&](const ir::Factor& a) -> ir::Attributes {
+            visitor.structure(a.full);
+            return ir::Factor{visitor.number(a.rank.number()), a.full};
+          },
+          [&](const ir::Put& a) -> ir::Attributes { return structural(a, visitor, static_cast<std::uint64_t>(a.combine)); },
+          [&](const ir::Scan& a) -> ir::Attributes { return structural(a, visitor, a.axis); },
+          [&](const ir::Sort& a) -> ir::Attributes { return structural(a, visitor, a.axis, a.descending); },
+          [&](const ir::Cholesky& a) -> ir::Attributes { return structural(a, visitor, static_cast<std::uint64_t>(a.check)); },
+          [&](const ir::LuSolve& a) -> ir::Attributes { return structural(a, visitor, a.transposed); },
+          [&](const ir::SolveTriangular& a) -> ir::Attributes { return structural(a, visitor, a.upper, a.left, a.unit); },
+          [&](const ir::Eigh& a) -> ir::Attributes { return structural(a, visitor, a.upper); },
+          // These follow from the types, or are no operation's.
+          [](const ir::None& a) -> ir::Attributes { return a; },
+          [](const ir::ToShape& a) -> ir::Attributes { return a; },
+          [](const ir::Parameter& a) -> ir::Attributes { return a; },
+          [](const ir::Literal& a) -> ir::Attributes { return a; },
       },
       *node.attributes);
 }

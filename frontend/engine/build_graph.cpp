@@ -61,35 +61,6 @@ struct SymbolVisitor {
   ir::Extent same_as(std::size_t axis, std::int64_t) { return (*operand)[axis]; }
 };
 
-template <class F>
-void for_each_extent(ir::Attributes& attributes, F&& f) {
-  const auto all = [&](ir::Shape& shape) {
-    for (ir::Extent& e : shape) f(e);
-  };
-  std::visit(ir::match{
-                 [&](ir::ToShape& a) { all(a.shape); },
-                 [&](ir::Layout& a) {
-                   f(a.offset);
-                   all(a.sizes);
-                   all(a.strides);
-                 },
-                 [&](ir::Slice& a) {
-                   all(a.starts);
-                   all(a.sizes);
-                   all(a.steps);
-                 },
-                 [&](ir::Padding& a) {
-                   all(a.low);
-                   all(a.high);
-                   all(a.sizes);
-                 },
-                 [&](ir::Concat& a) { f(a.extent); },
-                 [&](ir::Parameter& a) { all(a.shape); },
-                 [](auto&) {},
-             },
-             attributes);
-}
-
 class GraphBuilder {
  public:
   explicit GraphBuilder(const Walk& walk) : walk_(walk), extents_(walk.numbers.size()) {}
@@ -132,7 +103,7 @@ class GraphBuilder {
   }
 
   const ir::Type& resolved_type(std::uint32_t operand) {
-    ir::Type& type = types_[operand >> 1][operand & 1];
+    ir::Type& type = types_[Walk::node_of(operand)][Walk::result_of(operand)];
     for (ir::Extent& e : type.shape) e = extents_.resolve(e);
     return type;
   }
@@ -168,15 +139,15 @@ class GraphBuilder {
           break;
         case Walk::Kind::operation: {
           std::vector<ir::Value> in;
-          for (const std::uint32_t operand : next_operands(node)) in.push_back(values_[operand >> 1][operand & 1]);
-          for_each_extent(attributes_[i], [&](ir::Extent& e) { e = final_extent(e); });
+          for (const std::uint32_t operand : next_operands(node)) in.push_back(values_[Walk::node_of(operand)][Walk::result_of(operand)]);
+          ir::for_each_extent(attributes_[i], [&](ir::Extent& e) { e = final_extent(e); });
           const ir::NodeId id = out_.graph.add(node.op, in, std::move(attributes_[i]), node.location());
           for (unsigned r = 0; r < node.result_count; ++r) values_[i][r] = {id, r};
           break;
         }
       }
     }
-    for (const std::uint32_t output : walk_.output_numbers) out_.graph.results.push_back(values_[output >> 1][output & 1]);
+    for (const std::uint32_t output : walk_.output_numbers) out_.graph.results.push_back(values_[Walk::node_of(output)][Walk::result_of(output)]);
   }
 
   ir::Value parameter(std::size_t i, unsigned result, ir::Parameter::Kind kind) {
@@ -202,9 +173,9 @@ class GraphBuilder {
   Extents extents_;
   std::uint32_t next_ = 0;        // number of the walk
   std::size_t next_operand_ = 0;  // of the walk's operands
-  std::vector<std::array<ir::Type, 2>> types_;
+  std::vector<std::array<ir::Type, ir::max_results>> types_;
   std::vector<ir::Attributes> attributes_;
-  std::vector<std::array<ir::Value, 2>> values_;
+  std::vector<std::array<ir::Value, ir::max_results>> values_;
   std::unordered_map<std::uint32_t, ir::Extent> renamed_;
   WalkedGraph out_;
 };

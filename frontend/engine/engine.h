@@ -77,11 +77,15 @@ struct Walk {
   std::vector<Node*> nodes;            // operands first, leaves and scalars included; Node::number indexes it
   std::vector<Kind> kinds;             // of `nodes`
   std::vector<std::uint32_t> uses;     // of `nodes`, by nodes of this walk
-  // The operands of the operations, one operation after another: index into `nodes` << 1 | result. Kept here because another
-  // thread's walk may number a shared leaf anew as soon as the mutex is free.
+  // A result of a node of this walk: index into `nodes` and number of the result.
+  static constexpr std::uint32_t code(std::uint32_t node, unsigned result) { return node * ir::max_results + result; }
+  static constexpr std::uint32_t node_of(std::uint32_t code) { return code / ir::max_results; }
+  static constexpr std::uint32_t result_of(std::uint32_t code) { return code % ir::max_results; }
+  // The operands of the operations, one operation after another, as codes. Kept here because another thread's walk may number a
+  // shared leaf anew as soon as the mutex is free.
   std::vector<std::uint32_t> operands;
   std::vector<std::pair<Node*, unsigned>> outputs;
-  std::vector<std::uint32_t> output_numbers;  // of `outputs`, numbered as operands are
+  std::vector<std::uint32_t> output_numbers;  // of `outputs`, as codes
   Node* busy = nullptr;                // a node that another thread is evaluating: wait and walk again
   Node* placeholder = nullptr;         // an argument of a function being traced
   void clear();

@@ -52,7 +52,7 @@ class Flight {
       if (walk_.kinds[i] == Walk::Kind::operation) walk_.nodes[i]->state.store(state, std::memory_order_release);
   }
 
-  // A node with two results is evaluated when both are in memory.
+  // A node with several results is evaluated when all are in memory.
   static void complete(Node* node) {
     for (unsigned r = 0; r < node->result_count; ++r)
       if (!node->buffers[r]) return;

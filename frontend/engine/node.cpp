@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t pooled_bytes = 128;
 constexpr std::size_t pooled_operands = (pooled_bytes - sizeof(Node)) / sizeof(Value);
 static_assert(pooled_operands >= 2, "a node of two operands is at most 128 bytes");
-static_assert(alignof(Node) >= 2, "the lowest bit of a node's address is the result number");
+static_assert(alignof(Node) >= ir::max_results, "the lowest bits of a node's address are the result number");
 
 using NodePool = Pool<pooled_bytes>;
 

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 
@@ -51,6 +52,22 @@ class Shared {
   Cell* cell_ = nullptr;
 };
 
+// One T a result; nearly every op has one or two.
+template <class T>
+class PerResult {
+ public:
+  void resize(unsigned results) {
+    if (results > few) more_ = std::make_unique<T[]>(results - few);
+  }
+  T& operator[](std::size_t result) { return result < few ? first_[result] : more_[result - few]; }
+  const T& operator[](std::size_t result) const { return result < few ? first_[result] : more_[result - few]; }
+
+ private:
+  static constexpr std::size_t few = 2;
+  T first_[few];
+  std::unique_ptr<T[]> more_;
+};
+
 using TypeRef = Shared<ir::Type>;
 using AttributesRef = Shared<ir::Attributes>;
 
@@ -71,12 +88,12 @@ class Value {
   ~Value();
 
   explicit operator bool() const { return bits_ != 0; }
-  Node* node() const { return reinterpret_cast<Node*>(bits_ & ~std::uintptr_t{1}); }
-  unsigned result() const { return bits_ & 1; }
+  Node* node() const { return reinterpret_cast<Node*>(bits_ & ~std::uintptr_t{ir::max_results - 1}); }
+  unsigned result() const { return bits_ & (ir::max_results - 1); }
   Node* operator->() const { return node(); }
   const ir::Type& type() const;
   const TypeRef& type_ref() const;
-  // The same node's other result.
+  // Another result of the same node.
   Value with_result(unsigned result) const;
   // Gives the reference up without releasing it.
   std::uintptr_t release() { return std::exchange(bits_, 0); }
@@ -105,10 +122,10 @@ class Node {
   std::uint32_t mark = 0, number = 0;  // of the walk that saw it last
   std::uint32_t line = 0;
   const char* file = nullptr;
-  TypeRef types[2];
+  PerResult<TypeRef> types;
   AttributesRef attributes;  // none where the op's attributes follow from the type: expand, reshape, iota
   std::uint64_t bits = 0;    // a scalar parameter's or a constant's
-  runtime::Block buffers[2]; // when evaluated: dense row-major
+  PerResult<runtime::Block> buffers;  // when evaluated: dense row-major
 
   std::span<Value> in() { return {reinterpret_cast<Value*>(this + 1), operand_count}; }
   std::span<const Value> in() const { return {reinterpret_cast<const Value*>(this + 1), operand_count}; }
@@ -124,7 +141,10 @@ class Node {
  private:
   // Operands lie behind the node.
   Node(ir::Op op, std::uint32_t operands, std::uint8_t results, std::uint32_t height)
-      : op(op), result_count(results), operand_count(operands), height(height) {}
+      : op(op), result_count(results), operand_count(operands), height(height) {
+    types.resize(results);
+    buffers.resize(results);
+  }
   ~Node() = default;
   friend class Value;
 };

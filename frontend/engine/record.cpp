@@ -89,7 +89,7 @@ Value create(ir::Op op, std::span<const Value> in, const ir::Attributes& attribu
     types = many.data();
   }
   for (std::size_t i = 0; i < in.size(); ++i) types[i] = &in[i].type();
-  ir::Type out[2];
+  ir::Type out[ir::max_results];
   const unsigned results = ir::info(op).results;
   ir::infer(op, attributes, {types, in.size()}, {out, results});
   keep_within_limits(in);

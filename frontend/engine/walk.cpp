@@ -40,7 +40,7 @@ bool may_be_overwritten(const Node& node, std::uint32_t uses) {
 }
 
 // Worth keeping when something outside this walk will read it: recomputing would be dear.
-bool dear(ir::Op op) { return ir::info(op).reduction() || op == ir::Op::dot; }
+bool dear(ir::Op op) { return ir::info(op).reduction() || ir::info(op).routine() || op == ir::Op::dot; }
 
 // Numbers all nodes that `roots` need, operands first.
 void collect(std::span<const Value> roots, Walk& out) {
@@ -141,7 +141,7 @@ void write_node(const Node& node, Walk::Kind kind, KeyWriter& key) {
   key.structure(static_cast<std::uint64_t>(node.op));
   key.structure(node.operand_count);
   for (const Value& v : node.in()) {
-    key.out.operands.push_back(v->number << 1 | v.result());
+    key.out.operands.push_back(Walk::code(v->number, v.result()));
     key.structure(key.out.operands.back());
   }
   describe(node, key);
@@ -158,6 +158,9 @@ void choose_outputs(std::span<const Value> roots, const WalkOptions& options, Wa
   };
   for (const Value& root : roots) add(root.node(), root.result());
   if (options.held_are_outputs) {
+    // A node counts as evaluated when all of its results are in memory.
+    for (const Value& root : roots)
+      for (unsigned r = 0; r < root->result_count; ++r) add(root.node(), r);
     for (std::size_t i = 0; i < out.nodes.size(); ++i) {
       if (out.kinds[i] != Walk::Kind::operation) continue;
       Node* node = out.nodes[i];
@@ -196,7 +199,7 @@ void walk(std::span<const Value> roots, const WalkOptions& options, Walk& out) {
   for (std::size_t i = 0; i < out.nodes.size(); ++i) write_node(*out.nodes[i], out.kinds[i], key);
   key.tag(Tag::outputs);
   for (const auto& [node, result] : out.outputs) {
-    out.output_numbers.push_back(node->number << 1 | result);
+    out.output_numbers.push_back(Walk::code(node->number, result));
     key.structure(out.output_numbers.back());
   }
 }

@@ -27,7 +27,7 @@ def differ(what, code, text):
 
 # ---- ir/ops.def ----
 
-row = re.compile(r"^BRAZE_(UNARY|BINARY|TERNARY|SHAPED)\((\w+),\s*([^)]*)\)\s*(?://\s*(.*))?$", re.M)
+row = re.compile(r"^BRAZE_(UNARY|BINARY|TERNARY|SHAPED|ROUTINE)\((\w+),\s*([^)]*)\)\s*(?://\s*(.*))?$", re.M)
 ops = [(kind, name, [a.strip() for a in rest.split(",")], note or "") for kind, name, rest, note in row.findall(read("ir/ops.def"))]
 takes = {"any": "any", "numeric": "all but bool", "real": "floats", "integral": "integers, bool"}
 
@@ -35,7 +35,7 @@ takes = {"any": "any", "numeric": "all but bool", "real": "floats", "integral": 
 def elementwise_table():
     lines = ["| op | operands | result | |", "|---|---|---|---|"]
     for kind, name, columns, note in ops:
-        if kind == "SHAPED":
+        if kind in ("SHAPED", "ROUTINE"):
             continue
         operands = {"UNARY": "x", "BINARY": "a, b", "TERNARY": "a, b, c"}[kind]
         notes = [note] if note else []
@@ -81,7 +81,7 @@ generated("docs/ir.md", {"ir/ops.def": elementwise_table()})
 generated("docs/loops.md", {"ir/primitives.def": primitive_table()})
 generated("docs/passes.md", {"passes/pipeline.cpp": pass_table()})
 
-shaped = {name: columns[0] for kind, name, columns, _ in ops if kind == "SHAPED"}
+shaped = {name: columns[0] for kind, name, columns, _ in ops if kind in ("SHAPED", "ROUTINE")}
 described = re.findall(r"^\| `(\w+)` \| (\w+) \|", read("docs/ir.md"), re.M)
 described = [(name, attributes) for name, attributes in described if attributes not in ("x", "a")]
 differ("docs/ir.md, ops with rules of their own", [f"{n} ({a})" for n, a in shaped.items()], [f"{n} ({a})" for n, a in described])
