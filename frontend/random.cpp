@@ -1,0 +1,386 @@
+#include "braze/random.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <random>
+
+#include "braze/functions.h"
+#include "frontend/tensor_impl.h"
+#include "runtime/random.h"
+
+namespace braze {
+
+// A draw is an op on the state, a u8[5056] tensor: it yields the values and the next state, which replaces it.
+struct Generator::State {
+  std::mutex mutex;
+  Tensor bytes;
+};
+
+namespace {
+
+constexpr std::int64_t default_seed = 67280421310721;
+
+using Kind = ir::Draw::Kind;
+using Order = InlineVector<std::uint8_t, 8>;
+
+// A number or a tensor, of f64 or i64: how ir::Draw takes its parameters.
+engine::Value parameter(const In& value, DType type, const Dims& sizes, ir::Location where) {
+  if (value.is_scalar()) return scalar_value(value.scalar(), type);
+  return expand(cast(read(checked(value.tensor()), where), type, where), sizes, where);
+}
+
+engine::Value draw(Kind kind, DType type, const Dims& sizes, const engine::Value& a, const engine::Value& b, Generator* generator,
+                   ir::Location where) {
+  ir::Draw attributes{kind, type, {}};
+  for (const std::int64_t s : sizes) attributes.shape.push_back(s);
+  Generator::State& state = (generator ? *generator : default_generator()).state();
+  const std::lock_guard lock(state.mutex);
+  TensorImpl& bytes = checked(state.bytes);
+  const engine::Value operands[] = {read(bytes, where), a, b};
+  const engine::Value drawn = engine::record(ir::Op::draw, operands, std::move(attributes), where);
+  write(bytes, drawn.with_result(1), where);
+  return drawn;
+}
+
+DType parameter_type(Kind kind) { return ir::Draw{kind, {}, {}}.integral() ? DType::i64 : DType::f64; }
+
+// A new tensor of draws with parameters that are numbers.
+Tensor drawn(Kind kind, DType type, SizesView sizes, Scalar a, Scalar b, Generator* generator, const std::source_location& where) {
+  checked_numel(sizes);
+  const DType wanted = parameter_type(kind);
+  return wrap(draw(kind, type, Dims(std::span<const std::int64_t>(sizes)), scalar_value(a, wanted), scalar_value(b, wanted),
+                   generator, location(where)));
+}
+
+// The axes from slowest to fastest in memory: draws fill a permuted tensor as it lies.
+Order memory_order(const Geometry& g) {
+  Order axes(g.sizes.size());
+  std::iota(axes.begin(), axes.end(), std::uint8_t{0});
+  std::stable_sort(axes.begin(), axes.end(), [&](std::uint8_t a, std::uint8_t b) { return g.strides[a] > g.strides[b]; });
+  return axes;
+}
+
+void fill(Tensor& x, Kind kind, const In& a, const In& b, Generator* generator, const std::source_location& where) {
+  TensorImpl& impl = checked(x);
+  require_writable(impl);
+  const Geometry g = impl.layout();
+  const Order order = memory_order(g);
+  Dims sizes, back(order.size());
+  Order inverse(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    sizes.push_back(g.sizes[order[i]]);
+    inverse[order[i]] = static_cast<std::uint8_t>(i);
+  }
+  const ir::Location at = location(where);
+  const DType type = parameter_type(kind);
+  const auto ordered = [&](const In& value) {
+    const engine::Value given = parameter(value, type, g.sizes, at);
+    return value.is_scalar() ? given : permute(given, order, at);
+  };
+  write(impl, permute(draw(kind, x.dtype(), sizes, ordered(a), ordered(b), generator, at), inverse, at), at);
+}
+
+void require_floating(std::string_view what, DType type) {
+  require<NotImplementedError>(is_float(type), "\"{}\" not implemented for '{}'", what, info(type).scalar_name);
+}
+
+void require_probability(std::string_view what, double p) {
+  require(p >= 0 && p <= 1, "{} expects p to be in [0, 1], but got p={}", what, p);
+}
+
+void require_deviation(double deviation) { require(deviation >= 0, "normal expects std >= 0.0, but found std {}", deviation); }
+
+// The least and the greatest integer that a dtype holds without a gap.
+std::pair<double, double> exact_range(DType type) {
+  switch (type) {
+    case DType::boolean:
+      return {0, 1};
+    case DType::f16:
+      return {-2048, 2048};
+    case DType::bf16:
+      return {-256, 256};
+    case DType::f32:
+      return {-16777216, 16777216};
+    case DType::f64:
+      return {-9007199254740992, 9007199254740992};
+    default:
+      break;
+  }
+  const int bits = static_cast<int>(size_of(type)) * 8 - (is_signed(type) ? 1 : 0);
+  return {is_signed(type) ? -std::ldexp(1.0, bits) : 0, std::ldexp(1.0, bits) - 1};
+}
+
+void require_range(std::int64_t low, std::int64_t high, DType type) {
+  require(low < high, "random_ expects 'from' to be less than 'to', but got from={} >= to={}", low, high);
+  const auto [least, greatest] = exact_range(type);
+  // Floats may start outside where they are exact; PyTorch only warns.
+  if (is_float(type)) return;
+  require(static_cast<double>(low) >= least && static_cast<double>(low) <= greatest, "from is out of bounds for {}",
+          info(type).scalar_name);
+  require(static_cast<double>(high - 1) >= least && static_cast<double>(high - 1) <= greatest, "to - 1 is out of bounds for {}",
+          info(type).scalar_name);
+}
+
+// As many random bits as PyTorch compares a probability of this dtype with.
+double probability_bits(DType type) { return type == DType::f64 ? 53 : 24; }
+
+// Memory for draws with the sizes of `other`.
+Tensor like(const Tensor& other, std::optional<DType> dtype = {}) { return empty(other.sizes(), {dtype.value_or(other.dtype())}); }
+
+}  // namespace
+
+Generator::Generator() : state_(std::make_shared<State>()) { manual_seed(default_seed); }
+
+Generator& Generator::manual_seed(std::int64_t seed) {
+  std::array<std::byte, ir::generator_bytes> bytes;
+  runtime::seed_generator(bytes, static_cast<std::uint64_t>(seed));
+  const Tensor fresh = from_bytes(bytes.data(), {ir::generator_bytes}, DType::u8);
+  const std::lock_guard lock(state_->mutex);
+  if (state_->bytes.defined())
+    state_->bytes.copy_(In(fresh, {}));
+  else
+    state_->bytes = fresh;
+  return *this;
+}
+
+std::uint64_t Generator::seed() {
+  std::random_device device;
+  // 53 bits, as torch gives for the CPU: Python's and Lua's numbers hold them.
+  const std::uint64_t value = (std::uint64_t{device()} << 32 | device()) & ((std::uint64_t{1} << 53) - 1);
+  manual_seed(static_cast<std::int64_t>(value));
+  return value;
+}
+
+Tensor Generator::get_state() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->bytes.clone({});
+}
+
+std::uint64_t Generator::initial_seed() const {
+  std::array<std::byte, ir::generator_bytes> bytes;
+  get_state().copy_to(bytes.data(), DType::u8);
+  return runtime::initial_seed(bytes);
+}
+
+void Generator::set_state(const Tensor& state) {
+  require<TypeError>(state.dtype() == DType::u8, "RNG state must be a torch.ByteTensor");
+  require(state.numel() == ir::generator_bytes, "RNG state is wrong size: {}, not {}", state.numel(), ir::generator_bytes);
+  const std::lock_guard lock(state_->mutex);
+  state_->bytes.copy_(In(state.reshape({-1}), {}));
+}
+
+Generator& default_generator() {
+  static Generator* const generator = new Generator;  // lives as long as threads may draw
+  return *generator;
+}
+Generator& manual_seed(std::int64_t seed) { return default_generator().manual_seed(seed); }
+std::uint64_t seed() { return default_generator().seed(); }
+std::uint64_t initial_seed() { return default_generator().initial_seed(); }
+Tensor get_rng_state() { return default_generator().get_state(); }
+void set_rng_state(const Tensor& state) { default_generator().set_state(state); }
+ForkRng::~ForkRng() { set_rng_state(before_); }
+
+// ---- new tensors ----
+
+Tensor rand(SizesView sizes, RandomOptions options) {
+  const DType type = options.dtype.value_or(get_default_dtype());
+  require_floating("check_uniform_bounds", type);
+  return drawn(Kind::uniform, type, sizes, 0.0, 1.0, options.generator, options.where);
+}
+
+Tensor randn(SizesView sizes, RandomOptions options) {
+  const DType type = options.dtype.value_or(get_default_dtype());
+  require_floating("normal_kernel_cpu", type);
+  return drawn(Kind::normal, type, sizes, 0.0, 1.0, options.generator, options.where);
+}
+
+Tensor randint(std::int64_t low, std::int64_t high, SizesView sizes, RandomOptions options) {
+  const DType type = options.dtype.value_or(DType::i64);
+  require_range(low, high, type);
+  return drawn(Kind::randint, type, sizes, low, high, options.generator, options.where);
+}
+
+Tensor randperm(std::int64_t n, RandomOptions options) {
+  require(n >= 0, "n must be non-negative, got {}", n);
+  const DType type = options.dtype.value_or(DType::i64);
+  require(n == 0 || static_cast<double>(n - 1) <= exact_range(type).second, "n is too large to be represented as {}: {}",
+          info(type).scalar_name, n);
+  return drawn(Kind::permutation, type, {n}, 0, 0, options.generator, options.where);
+}
+
+Tensor rand_like(const Tensor& other, RandomOptions options) {
+  return like(other, options.dtype).uniform_(0, 1, options.generator, options.where);
+}
+Tensor randn_like(const Tensor& other, RandomOptions options) {
+  return like(other, options.dtype).normal_(0, 1, options.generator, options.where);
+}
+Tensor randint_like(const Tensor& other, std::int64_t low, std::int64_t high, RandomOptions options) {
+  return like(other, options.dtype).random_(low, high, options.generator, options.where);
+}
+
+Tensor normal(double mean, double deviation, SizesView sizes, RandomOptions options) {
+  require_deviation(deviation);
+  const DType type = options.dtype.value_or(get_default_dtype());
+  require_floating("normal_kernel_cpu", type);
+  return drawn(Kind::normal, type, sizes, mean, deviation, options.generator, options.where);
+}
+
+Tensor normal(const In& mean, const In& deviation, RandomOptions options) {
+  const auto sizes_or_none = [](const In& x) { return x.is_scalar() ? Sizes{} : x.tensor().sizes(); };
+  const Dims common = broadcast_sizes(sizes_or_none(mean), sizes_or_none(deviation));
+  if (deviation.is_scalar()) require_deviation(deviation.scalar().to_double());
+  const DType type = !mean.is_scalar()        ? mean.tensor().dtype()
+                     : !deviation.is_scalar() ? deviation.tensor().dtype()
+                                              : get_default_dtype();
+  require_floating("normal_kernel_cpu", type);
+  const Tensor standard =
+      drawn(Kind::normal, type, Sizes(common.begin(), common.end()), 0.0, 1.0, options.generator, options.where);
+  const Tensor scaled = mul(In(standard, options.where), deviation);
+  return add(In(scaled, options.where), mean).to(type);
+}
+
+Tensor bernoulli(const In& probability, RandomOptions options) {
+  require<TypeError>(!probability.is_scalar(), "bernoulli() needs a tensor of probabilities, not a number");
+  const Tensor& p = probability.tensor();
+  require_floating("bernoulli_tensor_cpu_p_", p.dtype());
+  Tensor out = like(p, options.dtype);
+  out.bernoulli_(probability, options.generator);
+  return out;
+}
+
+Tensor bernoulli(const In& x, double probability, RandomOptions options) {
+  Tensor out = like(x.tensor(), options.dtype);
+  out.bernoulli_(In(probability, x.where()), options.generator);
+  return out;
+}
+
+Tensor poisson(const In& rate, RandomOptions options) {
+  require<TypeError>(!rate.is_scalar(), "poisson() needs a tensor of rates, not a number");
+  require_floating("poisson_cpu", rate.tensor().dtype());
+  Tensor out = like(rate.tensor());
+  fill(out, Kind::poisson, rate, In(0.0, rate.where()), options.generator, rate.where());
+  return out;
+}
+
+Tensor multinomial(const In& weights, std::int64_t samples, bool replacement, RandomOptions options) {
+  const std::source_location& where = weights.where();
+  const Tensor& w = weights.tensor();
+  require(is_float(w.dtype()), "multinomial only supports floating-point dtypes for input, got: {}", info(w.dtype()).scalar_name);
+  require(w.dim() == 1 || w.dim() == 2, "prob_dist must be 1 or 2 dim");
+  require(samples > 0, "cannot sample n_sample <= 0 samples");
+  const std::int64_t categories = w.size(-1);
+  require(replacement || samples <= categories, "cannot sample n_sample > prob_dist.size(-1) samples without replacement");
+  require(static_cast<bool>(logical_and(In(isfinite(weights)), In(ge(weights, In(0, where)))).all()),
+          "probability tensor contains either `inf`, `nan` or element < 0");
+  const Tensor total = w.sum(-1, true, {}, where);
+  require(static_cast<bool>(gt(In(total), In(0)).all()), "invalid multinomial distribution (sum of probabilities <= 0)");
+  if (!replacement || samples == 1) {
+    // The largest of weights over exponentials: Efraimidis and Spirakis, as ATen does.
+    Tensor race = like(w);
+    race.exponential_(1, options.generator, where);
+    race = div(weights, In(race, where));
+    if (samples == 1) return race.argmax(-1, true, where);
+    return race.topk(samples, -1, true, where).indices;
+  }
+  // One uniform a sample, looked up in the cumulated weights.
+  const Tensor rows = w.dim() == 1 ? w.unsqueeze(0) : w;
+  const Tensor cumulated =
+      div(In(rows.to(DType::f64, where).cumsum(-1, {}, where)), In(total.reshape({-1, 1}).to(DType::f64, where)));
+  const Tensor u = drawn(Kind::uniform, DType::f64, {rows.size(0), samples}, 0.0, 1.0, options.generator, where);
+  const Tensor below = lt(In(cumulated.unsqueeze(1)), In(u.unsqueeze(-1)));
+  const Tensor picks = minimum(In(below.sum(-1, false, {}, where)), In(categories - 1));
+  return w.dim() == 1 ? picks.squeeze(0) : picks;
+}
+
+// ---- in place ----
+
+Tensor& RandomMethods::uniform_(double from, double to, Generator* generator, std::source_location where) {
+  Tensor& x = self_of(this);
+  require_floating("check_uniform_bounds", x.dtype());
+  require(from <= to, "uniform_ expects to return a [from, to) range, but found from={} > to={}", from, to);
+  fill(x, Kind::uniform, In(from, where), In(to, where), generator, where);
+  return x;
+}
+
+Tensor& RandomMethods::normal_(double mean, double deviation, Generator* generator, std::source_location where) {
+  Tensor& x = self_of(this);
+  require_floating("normal_kernel_cpu", x.dtype());
+  require_deviation(deviation);
+  fill(x, x.is_contiguous() ? Kind::normal : Kind::normal_serial, In(mean, where), In(deviation, where), generator, where);
+  return x;
+}
+
+Tensor& RandomMethods::log_normal_(double mean, double deviation, Generator* generator, std::source_location where) {
+  Tensor& x = self_of(this);
+  require_floating("log_normal_cpu", x.dtype());
+  require(deviation > 0, "log_normal_ expects std > 0.0, but found std={}", deviation);
+  fill(x, Kind::log_normal, In(mean, where), In(deviation, where), generator, where);
+  return x;
+}
+
+Tensor& RandomMethods::exponential_(double rate, Generator* generator, std::source_location where) {
+  Tensor& x = self_of(this);
+  require<NotImplementedError>(
+      is_float(x.dtype()),
+      "Exponential distribution is a continuous probability distribution. dtype must be a floating point but you specified {}",
+      info(x.dtype()).scalar_name);
+  require(rate > 0, "exponential_ expects lambda > 0.0, but found lambda={}", rate);
+  fill(x, Kind::exponential, In(rate, where), In(0.0, where), generator, where);
+  return x;
+}
+
+Tensor& RandomMethods::cauchy_(double median, double sigma, Generator* generator, std::source_location where) {
+  Tensor& x = self_of(this);
+  require<NotImplementedError>(
+      is_float(x.dtype()),
+      "Cauchy distribution is a continuous probability distribution. dtype must be a floating point but you specified {}",
+      info(x.dtype()).scalar_name);
+  require(sigma > 0, "cauchy_ expects sigma > 0.0, but found sigma={}", sigma);
+  fill(x, Kind::cauchy, In(median, where), In(sigma, where), generator, where);
+  return x;
+}
+
+Tensor& RandomMethods::geometric_(double probability, Generator* generator, std::source_location where) {
+  Tensor& x = self_of(this);
+  require(probability > 0 && probability < 1, "geometric_ expects p to be in (0, 1), but got p={}", probability);
+  fill(x, Kind::geometric, In(probability, where), In(0.0, where), generator, where);
+  return x;
+}
+
+Tensor& RandomMethods::bernoulli_(const In& probability, Generator* generator) {
+  Tensor& x = self_of(this);
+  if (probability.is_scalar()) require_probability("bernoulli_", probability.scalar().to_double());
+  const double bits = probability.is_scalar() ? 53 : probability_bits(probability.tensor().dtype());
+  fill(x, Kind::bernoulli, probability, In(bits, probability.where()), generator, probability.where());
+  return x;
+}
+
+Tensor& RandomMethods::random_(Generator* generator, std::source_location where) {
+  Tensor& x = self_of(this);
+  fill(x, Kind::random, In(0, where), In(0, where), generator, where);
+  return x;
+}
+
+Tensor& RandomMethods::random_(std::int64_t to, Generator* generator, std::source_location where) {
+  return random_(0, to, generator, where);
+}
+
+Tensor& RandomMethods::random_(std::int64_t from, std::optional<std::int64_t> to, Generator* generator,
+                               std::source_location where) {
+  Tensor& x = self_of(this);
+  if (to) {
+    require_range(from, *to, x.dtype());
+    fill(x, Kind::randint, In(from, where), In(*to, where), generator, where);
+  } else if (x.dtype() == DType::i64) {
+    fill(x, Kind::randint_to_end, In(from, where), In(0, where), generator, where);
+  } else {
+    const auto end = static_cast<std::int64_t>(exact_range(x.dtype()).second) + 1;
+    fill(x, Kind::randint, In(from, where), In(end, where), generator, where);
+  }
+  return x;
+}
+
+}  // namespace braze
