@@ -1,6 +1,7 @@
 // The extension module: types, tables, and the few functions that are not rows.
 #include <nanobind/nanobind.h>
 
+#include "frontend/python/generator.h"
 #include "frontend/python/signature.h"
 #include "frontend/python/types.h"
 
@@ -11,6 +12,7 @@ NB_MODULE(_braze, m) {
   try {
     add_types(m.ptr());
     add_tensor_type(m.ptr());
+    add_generator(m);
     add_functions(m.ptr());
   } catch (...) {
     translate_exception();

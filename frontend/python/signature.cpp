@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "frontend/python/generator.h"
 #include "frontend/tensor_impl.h"
 #include "ir/error.h"
 
@@ -46,7 +47,7 @@ bool fits(const Parameter& p, PyObject* value) {
     case ParameterKind::device: return is_device(value);
     case ParameterKind::memory_format: return is_memory_format(value);
     case ParameterKind::string: return PyUnicode_Check(value);
-    case ParameterKind::generator:
+    case ParameterKind::generator: return is_generator(value);
     case ParameterKind::object: return true;
   }
   return false;

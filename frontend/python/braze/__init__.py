@@ -1,6 +1,6 @@
 """Braze: tensors with PyTorch's names and semantics, lazily compiled."""
 from . import _braze
-from ._braze import Size, Tensor, dtype
+from ._braze import Generator, Size, Tensor, default_generator, dtype, initial_seed, manual_seed, seed
 from ._types import (bfloat16, bool, channels_last, channels_last_3d, contiguous_format, device, float16, float32, float64, int8, int16,
                      int32, int64, layout, memory_format, preserve_format, sparse_coo, strided, uint8)
 
@@ -8,3 +8,5 @@ half, float, double, short, int, long = float16, float32, float64, int16, int32,
 
 _functions = _braze._functions
 globals().update(_functions[""])
+
+from . import random
