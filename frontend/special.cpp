@@ -3,10 +3,10 @@
 #include <limits>
 #include <numbers>
 
+#include "braze/special.h"
 #include "frontend/formula.h"
 
 namespace braze {
-
 
 Tensor deg2rad(const In& x) {
   return map_real(x, [](const Tensor& x) { return x * (std::numbers::pi / 180); });
@@ -65,5 +65,59 @@ Tensor mvlgamma(const In& x, std::int64_t p) {
     return sum + 0.25 * static_cast<double>(p * (p - 1)) * std::log(std::numbers::pi);
   });
 }
+
+Tensor igamma(const In& a, const In& x) { return gammainc(a, x); }
+Tensor igammac(const In& a, const In& x) { return gammaincc(a, x); }
+
+namespace special {
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+Tensor entr(const In& x) {
+  return map_real(x, [](const Tensor& x) { return where(isnan(x), x, where(x > 0, -x * log(x), where(x == 0, 0, -infinity))); });
+}
+
+Tensor expit(const In& x) { return sigmoid(x); }
+Tensor gammaln(const In& x) { return lgamma(x); }
+Tensor psi(const In& x) { return digamma(x); }
+Tensor multigammaln(const In& x, std::int64_t p) { return mvlgamma(x, p); }
+
+// erfc on the left, where 1 + erf would cancel.
+Tensor ndtr(const In& x) {
+  return map_real(x, [](const Tensor& x) {
+    const Tensor scaled = x * std::sqrt(0.5);
+    return where(abs(scaled) < std::sqrt(0.5), 0.5 + 0.5 * erf(scaled), where(x < 0, 0.5 * erfc(-scaled), 1 - 0.5 * erfc(scaled)));
+  });
+}
+
+Tensor log_ndtr(const In& x) {
+  return map_real(x, [](const Tensor& x) {
+    const Tensor scaled = x * std::sqrt(0.5);
+    return where(x < -1, log(erfcx(-scaled) / 2) - scaled * scaled, log1p(-erfc(scaled) / 2));
+  });
+}
+
+Tensor xlog1py(const In& x, const In& y) {
+  return zip_real(x, y, [](const Tensor& x, const Tensor& y) { return where(isnan(y), y, where(x == 0, 0, x * log1p(y))); });
+}
+
+Tensor spherical_bessel_j0(const In& x) {
+  return map_real(x, [](const Tensor& x) { return where(isinf(x), 0, where(x == 0, 1, sin(x) / x)); });
+}
+
+Tensor modified_bessel_i0(const In& x) { return i0(x); }
+Tensor modified_bessel_i1(const In& x) { return i1(x); }
+Tensor modified_bessel_k0(const In& x) {
+  return map_real(x, [](const Tensor& x) { return scaled_modified_bessel_k0(x) * exp(-x); });
+}
+Tensor modified_bessel_k1(const In& x) {
+  return map_real(x, [](const Tensor& x) { return scaled_modified_bessel_k1(x) * exp(-x); });
+}
+
+}  // namespace special
 
 }  // namespace braze

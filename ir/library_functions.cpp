@@ -20,7 +20,8 @@ float lgamma(float x) {
 
 // Those that libm lacks; in f32 they compute in f64.
 namespace special {
-using std::exp, std::fabs, std::floor, std::log, std::pow, std::sqrt;
+using std::cosh, std::erfc, std::exp, std::expm1, std::fabs, std::floor, std::fma, std::log, std::log1p, std::pow, std::sinh, std::sqrt;
+using ::j0, ::j1, ::y0, ::y1;
 #define BRAZE_SPECIAL_FUNCTION(name, ...) \
   __VA_ARGS__                             \
   template <class... T>                   \
@@ -30,7 +31,7 @@ using std::exp, std::fabs, std::floor, std::log, std::pow, std::sqrt;
 #include "ir/special_functions.def"
 }  // namespace special
 
-using special::zeta;
+using namespace special;
 using std::sin, std::cos, std::tan, std::asin, std::acos, std::atan, std::sinh, std::cosh, std::tanh, std::asinh, std::acosh,
     std::atanh, std::exp2, std::log2, std::log10, std::erf, std::erfc, std::pow, std::atan2, std::hypot, std::fmod, std::nextafter;
 

@@ -17,7 +17,8 @@
 namespace braze::ir {
 
 // Appends what `op` means for operands of dtype `type` and returns the result. Operands and result are in compute_type(type),
-// booleans apart: where's first operand and the result of a `boolean` row. Not for cast: that is the primitive `convert`.
+// booleans apart: where's first operand and the result of a `boolean` row. Not for cast, which is the primitive
+// `convert`, nor for wrap_index, whose extent is no operand.
 ValueId build(Op op, DType type, std::span<const ValueId> operands, InstructionSink& sink);
 
 // The same on raw bits of dtype `type` (boolean for where's first), halves rounded: bits of the result's dtype. A fault is
@@ -289,6 +290,20 @@ template <RealScalar S> S nextafter(S a, S b) { return call<LibraryFunction::nex
 template <RealScalar S> S ldexp(S a, S b) { return a * math::exp2(b); }
 
 template <RealScalar S> S zeta(S a, S b) { return call<LibraryFunction::zeta>(a, b); }
+template <RealScalar S> S gammainc(S a, S b) { return call<LibraryFunction::gammainc>(a, b); }
+template <RealScalar S> S gammaincc(S a, S b) { return call<LibraryFunction::gammaincc>(a, b); }
+template <RealScalar S> S i0(S a) { return call<LibraryFunction::i0>(a); }
+template <RealScalar S> S i0e(S a) { return call<LibraryFunction::i0e>(a); }
+template <RealScalar S> S i1(S a) { return call<LibraryFunction::i1>(a); }
+template <RealScalar S> S i1e(S a) { return call<LibraryFunction::i1e>(a); }
+template <RealScalar S> S erfcx(S a) { return call<LibraryFunction::erfcx>(a); }
+template <RealScalar S> S ndtri(S a) { return call<LibraryFunction::ndtri>(a); }
+template <RealScalar S> S bessel_j0(S a) { return call<LibraryFunction::bessel_j0>(a); }
+template <RealScalar S> S bessel_j1(S a) { return call<LibraryFunction::bessel_j1>(a); }
+template <RealScalar S> S bessel_y0(S a) { return call<LibraryFunction::bessel_y0>(a); }
+template <RealScalar S> S bessel_y1(S a) { return call<LibraryFunction::bessel_y1>(a); }
+template <RealScalar S> S scaled_modified_bessel_k0(S a) { return call<LibraryFunction::scaled_modified_bessel_k0>(a); }
+template <RealScalar S> S scaled_modified_bessel_k1(S a) { return call<LibraryFunction::scaled_modified_bessel_k1>(a); }
 
 // a = mantissa * 2^exponent; a subnormal is lifted first.
 template <RealScalar S>

@@ -133,15 +133,30 @@ void add_floats(std::vector<Helper>& out) {
 
 // Library functions that CUDA lacks; in f32 they compute in f64.
 void add_special_functions(std::vector<Helper>& out) {
-#define BRAZE_LIBRARY_FUNCTION(name, arity) [[maybe_unused]] constexpr int arity_of_##name = arity;
+  const std::size_t first = out.size();
+  // A function needs those before it that its text calls, and what they need.
+  const auto add = [&](std::string name, std::string_view text) {
+    std::vector<std::string> needs;
+    for (std::size_t i = first; i < out.size(); ++i) {
+      if (text.find(" " + out[i].name + "(") == std::string_view::npos && text.find("-" + out[i].name + "(") == std::string_view::npos)
+        continue;
+      needs.push_back(out[i].name);
+      needs.insert(needs.end(), out[i].needs.begin(), out[i].needs.end());
+    }
+    add_function(out, std::move(name), std::move(needs), text);
+  };
+#define BRAZE_SPECIAL_FUNCTION(name, ...) add(#name, #__VA_ARGS__);
+#include "ir/special_functions.def"
+  // What kernels call; helpers of others never get this far.
+  const auto narrow = [&](std::string_view name, int arity) {
+    const bool known = std::any_of(out.begin() + static_cast<std::ptrdiff_t>(first), out.end(), [&](const Helper& h) { return h.name == name; });
+    if (known && arity == 1) add(fmt::format("{}f", name), fmt::format("float {0}f(float a) {{ return float( {0}(double(a))); }}", name));
+    if (known && arity == 2)
+      add(fmt::format("{}f", name), fmt::format("float {0}f(float a, float b) {{ return float( {0}(double(a), double(b))); }}", name));
+  };
+#define BRAZE_LIBRARY_FUNCTION(name, arity) narrow(#name, arity);
 #include "ir/primitives.def"
 #undef BRAZE_LIBRARY_FUNCTION
-#define BRAZE_SPECIAL_FUNCTION(name, ...)                                                                  \
-  add_function(out, #name, {}, #__VA_ARGS__);                                                              \
-  add_function(out, #name "f", {#name},                                                                    \
-               arity_of_##name == 1 ? "float " #name "f(float a) { return float(" #name "(double(a))); }"  \
-                                    : "float " #name "f(float a, float b) { return float(" #name "(double(a), double(b))); }");
-#include "ir/special_functions.def"
 }
 
 const std::vector<Helper>& helpers() {

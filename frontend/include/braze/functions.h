@@ -11,7 +11,9 @@
 #include "braze/reductions.h"   // IWYU pragma: export
 #include "braze/shaping.h"      // IWYU pragma: export
 #include "braze/sorting.h"      // IWYU pragma: export
+#include "braze/special.h"      // IWYU pragma: export
 #include "braze/tensor.h"       // IWYU pragma: export
+#include "braze/views.h"        // IWYU pragma: export
 
 namespace braze {
 
