@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "frontend/engine/host.h"
 #include "frontend/source_line.h"
 #include "frontend/tensor_impl.h"
 
@@ -11,7 +12,10 @@ namespace {
 
 thread_local const ir::Location* source_line = nullptr;
 
+// The host's line, where a host language runs; else the C++ line.
 ir::Location spelled_out(const std::source_location& where) {
+  if (const Host* host = engine::current_host.load(std::memory_order_acquire))
+    if (const Host::Line line = host->line(); line.file) return {line.file, line.number};
   return where.line() == 0 ? ir::Location{} : ir::Location{where.file_name(), where.line()};
 }
 

@@ -2,6 +2,7 @@
 
 #include "frontend/engine/engine.h"
 #include "frontend/engine/failures.h"
+#include "frontend/engine/host.h"
 #include "frontend/engine/state.h"
 #include "ir/error.h"
 
@@ -144,6 +145,7 @@ void evaluate(std::span<const Value> values) {
     if (!v->evaluated()) pending.push_back(v);
   WalkOptions options;
   options.fuse = !eager();
+  const HostScope host;
   evaluate_all(pending, options);
 }
 

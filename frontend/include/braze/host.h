@@ -1,0 +1,26 @@
+// For a host language that embeds Braze, as Python does: recorded ops learn the host's source line, and the host's other threads run
+// while something is evaluated.
+#pragma once
+
+#include <cstdint>
+
+namespace braze {
+
+struct Host {
+  struct Line {
+    const char* file = nullptr;  // lives for ever; null where this thread runs nothing of the host
+    std::uint32_t number = 0;
+  };
+  Line (*line)();
+  // Around each evaluation, on the thread that evaluates. `leave` gets what `enter` returned.
+  void* (*enter)();
+  void (*leave)(void* entered);
+};
+// `host` lives for ever.
+void set_host(const Host* host);
+
+// Running evaluations end with an Error within 20 ms; pending values stay pending. A signal handler may call it.
+void request_stop();
+void clear_stop();
+
+}  // namespace braze
