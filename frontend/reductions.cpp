@@ -34,8 +34,8 @@ Dims reduced_sizes(const Dims& sizes, AxisMask mask) {
 }
 
 // One result of a reduction; `keepdim` puts axes of one element where the reduced ones were.
-Tensor finish(engine::Value value, const Dims& sizes, AxisMask mask, bool keepdim, const At& at) {
-  return wrap(keepdim ? reshape(value, reduced_sizes(sizes, mask), at.location()) : std::move(value));
+Tensor finish(engine::Value value, const Dims& sizes, AxisMask mask, bool keepdim) {
+  return wrap(keepdim ? reshape(value, reduced_sizes(sizes, mask), here()) : std::move(value));
 }
 
 // The operand with its axes in storage order, and the mask for them; the kept axes must keep their relative order.
@@ -66,71 +66,73 @@ Operand in_storage_order(const Tensor& x, AxisMask mask, ir::Location where) {
 }
 
 // PyTorch counts rather than tests where the operand is bool or an integer; a bool total is whether any is true.
-Tensor converted(const Tensor& x, std::optional<DType> dtype, const At& at) { return dtype ? x.to(*dtype, at.where()) : x; }
+Tensor converted(const Tensor& x, std::optional<DType> dtype) { return dtype ? x.to(*dtype) : x; }
 
-Tensor accumulate(ir::Op op, const Tensor& x, DimsView dims, bool keepdim, std::optional<DType> dtype, const At& at) {
-  const Tensor total = reduce(op, converted(x, dtype, at), axis_mask(dims, x.dim()), keepdim, at);
-  return converted(total, dtype, at);
+Tensor accumulate(ir::Op op, const Tensor& x, DimsView dims, bool keepdim, std::optional<DType> dtype) {
+  const Tensor total = reduce(op, converted(x, dtype), axis_mask(dims, x.dim()), keepdim);
+  return converted(total, dtype);
 }
 
 constexpr std::string_view no_dim =
     "{}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.";
 
 Tensor extreme_of_all(ir::Op op, const In& x) {
+  const SourceLine line(x.where());
   const Tensor& self = require_tensor(ir::name(op), x);
   require(self.numel() > 0, no_dim, ir::name(op));
-  return reduce(op, self, all_axes(self.dim()), false, At(x));
+  return reduce(op, self, all_axes(self.dim()), false);
 }
 
 Tensor extreme(std::string_view name, ir::Op op, const In& x, DimsView dims, bool keepdim) {
+  const SourceLine line(x.where());
   const Tensor& self = require_tensor(name, x);
   const AxisMask mask = axis_mask(dims, self.dim());
   if (self.numel() == 0) {
     require(!dims.values().empty(), no_dim, name);
     require_elements(name, self, mask);
   }
-  return reduce(op, self, mask, keepdim, At(x));
+  return reduce(op, self, mask, keepdim);
 }
 
 ValuesAndIndices extreme_with_index(std::string_view name, ir::Op op, const In& x, std::int64_t dim, bool keepdim) {
   const Tensor& self = require_tensor(name, x);
-  const At at(x);
+  const SourceLine line(x.where());
   const std::int64_t axis = wrap_dim(dim, self.dim());
-  if (self.dim() == 0) return {self.clone(at.where()), zeros({}, {DType::i64})};
+  if (self.dim() == 0) return {self.clone(), zeros({}, {DType::i64})};
   const AxisMask mask = AxisMask{1} << axis;
   require_elements(name, self, mask);
-  const engine::Value value = read(checked(self), at.location());
-  const engine::Value both = engine::record(op, {&value, 1}, ir::Reduced{mask}, at.location());
+  const engine::Value value = read(checked(self), here());
+  const engine::Value both = engine::record(op, {&value, 1}, ir::Reduced{mask}, here());
   const Dims sizes = sizes_of(*checked(self).type);
-  return {finish(both, sizes, mask, keepdim, at), finish(both.with_result(1), sizes, mask, keepdim, at)};
+  return {finish(both, sizes, mask, keepdim), finish(both.with_result(1), sizes, mask, keepdim)};
 }
 
 Tensor index_of_extreme(ir::Op op, const In& x, std::optional<std::int64_t> dim, bool keepdim) {
   const Tensor& self = require_tensor(ir::name(op), x);
-  const At at(x);
-  if (self.dtype() == DType::boolean) not_implemented(op == ir::Op::argmax ? "argmax_cpu" : "argmin_cpu", self.dtype());
+  const SourceLine line(x.where());
+  if (self.dtype() == DType::boolean) not_implemented_for(op == ir::Op::argmax ? "argmax_cpu" : "argmin_cpu", self.dtype());
   if (dim) {
     const std::int64_t axis = wrap_dim(*dim, self.dim());
     if (self.dim() > 0) {
       const AxisMask mask = AxisMask{1} << axis;
       require_elements(ir::name(op), self, mask);
-      const engine::Value value = read(checked(self), at.location());
-      return finish(engine::record(op, {&value, 1}, ir::Reduced{mask}, at.location()), sizes_of(*checked(self).type), mask, keepdim, at);
+      const engine::Value value = read(checked(self), here());
+      return finish(engine::record(op, {&value, 1}, ir::Reduced{mask}, here()), sizes_of(*checked(self).type), mask, keepdim);
     }
   }
   require<IndexError>(self.numel() > 0, no_dim, ir::name(op));
   const std::int64_t flat[] = {self.numel()};
-  const engine::Value value = reshape(read(checked(self), at.location()), flat, at.location());
-  return finish(engine::record(op, {&value, 1}, ir::Reduced{1}, at.location()), sizes_of(*checked(self).type), all_axes(self.dim()),
-                keepdim, at);
+  const engine::Value value = reshape(read(checked(self), here()), flat, here());
+  return finish(engine::record(op, {&value, 1}, ir::Reduced{1}, here()), sizes_of(*checked(self).type), all_axes(self.dim()),
+                keepdim);
 }
 
 Tensor logical(ir::Op op, const In& x, DimsView dims, bool keepdim) {
   const Tensor& self = require_tensor(ir::name(op), x);
-  const At at(x);
+  const SourceLine line(x.where());
   const bool none = dims.has_value() && dims.values().empty();
-  const Tensor result = reduce(op, self, none ? 0 : axis_mask(dims, self.dim()), keepdim, at);
-  return self.dtype() == DType::u8 ? result.to(DType::u8, at.where()) : result;
+  const Tensor result = reduce(op, self, none ? 0 : axis_mask(dims, self.dim()), keepdim);
+  return self.dtype() == DType::u8 ? result.to(DType::u8) : result;
 }
 
 void require_floating(std::string_view function, const Tensor& x, std::optional<DType> dtype) {
@@ -141,11 +143,11 @@ void require_floating(std::string_view function, const Tensor& x, std::optional<
 
 }  // namespace
 
-Tensor reduce(ir::Op op, const Tensor& x, AxisMask mask, bool keepdim, const At& at) {
+Tensor reduce(ir::Op op, const Tensor& x, AxisMask mask, bool keepdim) {
   const Dims sizes = sizes_of(*checked(x).type);
   // Over no axis at all a reduction is over one element each: still an op, since it may change the dtype.
-  const Operand operand = in_storage_order(x, mask, at.location());
-  return finish(engine::record(op, {&operand.value, 1}, ir::Reduced{operand.mask}, at.location()), sizes, mask, keepdim, at);
+  const Operand operand = in_storage_order(x, mask, here());
+  return finish(engine::record(op, {&operand.value, 1}, ir::Reduced{operand.mask}, here()), sizes, mask, keepdim);
 }
 
 std::int64_t reduced_count(const Tensor& x, AxisMask mask) {
@@ -162,7 +164,7 @@ void require_elements(std::string_view function, const Tensor& x, AxisMask mask)
     require<IndexError>(!has_axis(mask, i) || sizes[i] != 0, "{}(): Expected reduction dim {} to have non-zero size.", function, i);
 }
 
-Tensor widened(const Tensor& x, const At& at) { return is_half(x.dtype()) ? x.to(DType::f32, at.where()) : x; }
+Tensor widened(const Tensor& x) { return is_half(x.dtype()) ? x.to(DType::f32) : x; }
 
 Along along(const Tensor& x, std::int64_t dim) {
   const std::int64_t axis = wrap_dim(dim, x.dim());
@@ -172,37 +174,39 @@ Along along(const Tensor& x, std::int64_t dim) {
 // ---- totals ----
 
 Tensor sum(const In& x, DimsView dims, bool keepdim, std::optional<DType> dtype) {
-  return accumulate(ir::Op::sum, require_tensor("sum", x), dims, keepdim, dtype, At(x));
+  const SourceLine line(x.where());
+  return accumulate(ir::Op::sum, require_tensor("sum", x), dims, keepdim, dtype);
 }
 
 Tensor prod(const In& x, DimsView dims, bool keepdim, std::optional<DType> dtype) {
-  return accumulate(ir::Op::prod, require_tensor("prod", x), dims, keepdim, dtype, At(x));
+  const SourceLine line(x.where());
+  return accumulate(ir::Op::prod, require_tensor("prod", x), dims, keepdim, dtype);
 }
 
 Tensor nansum(const In& x, DimsView dims, bool keepdim, std::optional<DType> dtype) {
   const Tensor& self = require_tensor("nansum", x);
   if (!is_float(self.dtype())) return sum(x, dims, keepdim, dtype);
-  const At at(x);
-  return sum(at(where(at(isnan(x)), at(0), x)), dims, keepdim, dtype);
+  const SourceLine line(x.where());
+  return sum(where(isnan(x), 0, x), dims, keepdim, dtype);
 }
 
 Tensor mean(const In& x, DimsView dims, bool keepdim, std::optional<DType> dtype) {
   const Tensor& self = require_tensor("mean", x);
   require_floating("mean", self, dtype);
-  const At at(x);
+  const SourceLine line(x.where());
   const AxisMask mask = axis_mask(dims, self.dim());
-  const Tensor wide = widened(converted(self, dtype, at), at);
-  const Tensor total = reduce(ir::Op::sum, wide, mask, keepdim, at);
-  return div(at(total), at(static_cast<double>(reduced_count(self, mask)))).to(dtype.value_or(self.dtype()), at.where());
+  const Tensor wide = widened(converted(self, dtype));
+  const Tensor total = reduce(ir::Op::sum, wide, mask, keepdim);
+  return div(total, static_cast<double>(reduced_count(self, mask))).to(dtype.value_or(self.dtype()));
 }
 
 Tensor nanmean(const In& x, DimsView dims, bool keepdim, std::optional<DType> dtype) {
   const Tensor& self = require_tensor("nanmean", x);
   require(is_float(self.dtype()), "nanmean(): expected input to have floating point or complex dtype but got {}",
           info(self.dtype()).scalar_name);
-  const At at(x);
-  const Tensor counted = sum(at(logical_not(at(isnan(x)))), dims, keepdim);
-  return div(at(nansum(x, dims, keepdim, dtype)), at(counted));
+  const SourceLine line(x.where());
+  const Tensor counted = sum(logical_not(isnan(x)), dims, keepdim);
+  return div(nansum(x, dims, keepdim, dtype), counted);
 }
 
 // ---- extremes ----
@@ -236,8 +240,8 @@ Tensor all(const In& x, DimsView dims, bool keepdim) { return logical(ir::Op::al
 
 Tensor count_nonzero(const In& x, DimsView dims) {
   const Tensor& self = require_tensor("count_nonzero", x);
-  const At at(x);
-  return reduce(ir::Op::sum, ne(x, at(0)), axis_mask(dims, self.dim()), false, at);
+  const SourceLine line(x.where());
+  return reduce(ir::Op::sum, ne(x, 0), axis_mask(dims, self.dim()), false);
 }
 
 }  // namespace braze

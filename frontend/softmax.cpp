@@ -16,58 +16,59 @@ struct Shifted {
   Tensor shifted, exponentials, total;
 };
 
-Shifted shift_by_max(const Tensor& wide, std::int64_t axis, const At& at) {
-  const Tensor shifted = sub(at(wide), at(wide.amax(axis, true, at.where())));
-  const Tensor exponentials = exp(at(shifted));
-  return {shifted, exponentials, exponentials.sum(axis, true, {}, at.where())};
+Shifted shift_by_max(const Tensor& wide, std::int64_t axis) {
+  const Tensor shifted = sub(wide, wide.amax(axis, true));
+  const Tensor exponentials = exp(shifted);
+  return {shifted, exponentials, exponentials.sum(axis, true)};
 }
 
 // What softmax and log_softmax share: conversion before, `finish` over the shifted values, shape and dtype after.
 template <class F>
 Tensor over_rows(std::string_view function, const In& x, std::int64_t dim, std::optional<DType> dtype, F finish) {
   const Tensor& self = require_tensor(function, x);
-  const At at(x);
-  const Tensor converted = dtype ? self.to(*dtype, at.where()) : self;
+  const SourceLine line(x.where());
+  const Tensor converted = dtype ? self.to(*dtype) : self;
   const std::int64_t axis = wrap_dim(dim, self.dim());
   if (!is_float(converted.dtype()))
-    not_implemented(axis + 1 >= self.dim() ? (function == "softmax" ? "softmax_lastdim_kernel_impl" : "log_softmax_lastdim_kernel_impl")
+    not_implemented_for(axis + 1 >= self.dim() ? (function == "softmax" ? "softmax_lastdim_kernel_impl" : "log_softmax_lastdim_kernel_impl")
                                            : (function == "softmax" ? "softmax_kernel_impl" : "log_softmax_kernel_impl"),
                     converted.dtype());
-  if (self.numel() == 0) return converted.clone(at.where());
-  const Tensor wide = widened(converted, at);
+  if (self.numel() == 0) return converted.clone();
+  const Tensor wide = widened(converted);
   const bool one_row = self.dim() == 0 || (self.dim() == 1 && self.numel() <= longest_row);
-  const Tensor result = one_row ? finish(shift_by_max(wide.reshape({1, self.numel()}), 1, at), at).reshape(self.sizes())
-                                : finish(shift_by_max(wide, axis, at), at);
-  return result.to(converted.dtype(), at.where());
+  const Tensor result = one_row ? finish(shift_by_max(wide.reshape({1, self.numel()}), 1)).reshape(self.sizes())
+                                : finish(shift_by_max(wide, axis));
+  return result.to(converted.dtype());
 }
 
 }  // namespace
 
 Tensor softmax(const In& x, std::int64_t dim, std::optional<DType> dtype) {
-  return over_rows("softmax", x, dim, dtype, [](const Shifted& s, const At& at) { return div(at(s.exponentials), at(s.total)); });
+  return over_rows("softmax", x, dim, dtype, [](const Shifted& s) { return div(s.exponentials, s.total); });
 }
 
 Tensor log_softmax(const In& x, std::int64_t dim, std::optional<DType> dtype) {
-  return over_rows("log_softmax", x, dim, dtype, [](const Shifted& s, const At& at) { return sub(at(s.shifted), at(log(at(s.total)))); });
+  return over_rows("log_softmax", x, dim, dtype, [](const Shifted& s) { return sub(s.shifted, log(s.total)); });
 }
 
 Tensor softmin(const In& x, std::int64_t dim, std::optional<DType> dtype) {
+  const SourceLine line(x.where());
   const Tensor negative = neg(x);
-  return softmax(In(negative, x.where()), dim, dtype);
+  return softmax(negative, dim, dtype);
 }
 
 Tensor logsumexp(const In& x, DimsView dims, bool keepdim) {
   const Tensor& self = require_tensor("logsumexp", x);
-  const At at(x);
+  const SourceLine line(x.where());
   const DType type = to_floating(self.dtype());
   const AxisMask mask = axis_mask(dims, self.dim());
-  const Tensor wide = widened(self.to(type, at.where()), at);
-  if (self.numel() == 0) return log(at(reduce(ir::Op::sum, exp(at(wide)), mask, keepdim, at))).to(type, at.where());
+  const Tensor wide = widened(self.to(type));
+  if (self.numel() == 0) return log(reduce(ir::Op::sum, exp(wide), mask, keepdim)).to(type);
   // An infinite maximum would make differences NaN; of it the sum of exponentials knows already.
-  const Tensor largest = reduce(ir::Op::max, wide, mask, true, at);
-  const Tensor base = where(at(isinf(at(largest))), at(0), at(largest));
-  const Tensor total = reduce(ir::Op::sum, exp(at(sub(at(wide), at(base)))), mask, keepdim, at);
-  return add(at(log(at(total))), at(keepdim ? base : base.reshape(total.sizes()))).to(type, at.where());
+  const Tensor largest = reduce(ir::Op::max, wide, mask, true);
+  const Tensor base = where(isinf(largest), 0, largest);
+  const Tensor total = reduce(ir::Op::sum, exp(sub(wide, base)), mask, keepdim);
+  return add(log(total), keepdim ? base : base.reshape(total.sizes())).to(type);
 }
 
 }  // namespace braze

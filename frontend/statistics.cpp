@@ -17,51 +17,53 @@ struct Moments {
   Tensor mean, var;
 };
 
-Moments moments(const Tensor& x, DimsView dims, double correction, bool keepdim, const At& at) {
+Moments moments(const Tensor& x, DimsView dims, double correction, bool keepdim) {
   const AxisMask mask = axis_mask(dims, x.dim());
-  const Tensor wide = x.to(is_half(x.dtype()) ? DType::f32 : DType::f64, at.where());
+  const Tensor wide = x.to(is_half(x.dtype()) ? DType::f32 : DType::f64);
   const double n = static_cast<double>(reduced_count(x, mask));
-  const Tensor mean = div(at(reduce(ir::Op::sum, wide, mask, true, at)), at(n));
-  const Tensor squares = square(at(sub(at(wide), at(mean))));
-  const Tensor var = div(at(reduce(ir::Op::sum, squares, mask, keepdim, at)), at(std::max(0.0, n - correction)));
+  const Tensor mean = div(reduce(ir::Op::sum, wide, mask, true), n);
+  const Tensor squares = square(sub(wide, mean));
+  const Tensor var = div(reduce(ir::Op::sum, squares, mask, keepdim), std::max(0.0, n - correction));
   return {keepdim ? mean : mean.reshape(var.sizes()), var};
 }
 
 }  // namespace
 
 Tensor var(const In& x, DimsView dims, double correction, bool keepdim) {
+  const SourceLine line(x.where());
   const Tensor& self = require_tensor("var", x);
   require_moments("std and var", self);
-  return moments(self, dims, correction, keepdim, At(x)).var.to(self.dtype(), x.where());
+  return moments(self, dims, correction, keepdim).var.to(self.dtype());
 }
 
 Tensor std(const In& x, DimsView dims, double correction, bool keepdim) {
   const Tensor& self = require_tensor("std", x);
   require_moments("std and var", self);
-  const At at(x);
-  return sqrt(at(moments(self, dims, correction, keepdim, at).var)).to(self.dtype(), x.where());
+  const SourceLine line(x.where());
+  return sqrt(moments(self, dims, correction, keepdim).var).to(self.dtype());
 }
 
 VarAndMean var_mean(const In& x, DimsView dims, double correction, bool keepdim) {
+  const SourceLine line(x.where());
   const Tensor& self = require_tensor("var_mean", x);
   require_moments("var_mean", self);
-  const Moments m = moments(self, dims, correction, keepdim, At(x));
-  return {m.var.to(self.dtype(), x.where()), m.mean.to(self.dtype(), x.where())};
+  const Moments m = moments(self, dims, correction, keepdim);
+  return {m.var.to(self.dtype()), m.mean.to(self.dtype())};
 }
 
 StdAndMean std_mean(const In& x, DimsView dims, double correction, bool keepdim) {
   const Tensor& self = require_tensor("std_mean", x);
   require_moments("std_mean", self);
-  const At at(x);
-  const Moments m = moments(self, dims, correction, keepdim, at);
-  return {sqrt(at(m.var)).to(self.dtype(), x.where()), m.mean.to(self.dtype(), x.where())};
+  const SourceLine line(x.where());
+  const Moments m = moments(self, dims, correction, keepdim);
+  return {sqrt(m.var).to(self.dtype()), m.mean.to(self.dtype())};
 }
 
 Tensor cov(const In& x, std::int64_t correction, const Tensor& fweights, const Tensor& aweights) {
   const Tensor& self = require_tensor("cov", x);
   require(self.dim() <= 2, "cov(): expected input to have two or fewer dimensions but got an input with {} dimensions", self.dim());
   require(self.dtype() != DType::boolean, "cov(): bool dtype is not supported for input");
-  const At at(x);
+  const SourceLine line(x.where());
   const Tensor rows = self.dim() < 2 ? self.reshape({1, self.numel()}) : self;
   const std::int64_t n = rows.size(1);
   const auto check = [&](const Tensor& w, std::string_view name, bool integral) {
@@ -79,33 +81,33 @@ Tensor cov(const In& x, std::int64_t correction, const Tensor& fweights, const T
   }
   if (aweights.defined()) {
     check(aweights, "aweights", false);
-    weights = weights.defined() ? mul(at(weights), at(aweights)) : aweights;
+    weights = weights.defined() ? mul(weights, aweights) : aweights;
   }
-  const Tensor weighted_rows = weights.defined() ? mul(at(rows), at(weights)) : rows;
-  const Tensor sums = weighted_rows.sum(1, true, {}, at.where());
+  const Tensor weighted_rows = weights.defined() ? mul(rows, weights) : rows;
+  const Tensor sums = weighted_rows.sum(1, true);
   if (!weights.defined()) {
-    const Tensor centred = sub(at(rows), at(div(at(sums), at(n))));
-    return div(at(matmul(at(centred), at(centred.t()))), at(std::max<std::int64_t>(0, n - correction))).squeeze();
+    const Tensor centred = sub(rows, div(sums, n));
+    return div(matmul(centred, centred.t()), std::max<std::int64_t>(0, n - correction)).squeeze();
   }
-  const Tensor total = weights.sum({}, false, {}, at.where());
-  const Tensor centred = sub(at(rows), at(div(at(sums), at(total))));
+  const Tensor total = weights.sum({}, false);
+  const Tensor centred = sub(rows, div(sums, total));
   // What the estimated mean takes away, in weights.
   Tensor lost = full({}, correction, {total.dtype()});
   if (aweights.defined())
-    lost = div(at(mul(at(mul(at(weights), at(aweights)).sum({}, false, {}, at.where())), at(correction))), at(total));
-  const Tensor divisor = maximum(at(sub(at(total), at(lost))), at(0));
-  return div(at(matmul(at(mul(at(centred), at(weights))), at(centred.t()))), at(divisor)).squeeze();
+    lost = div(mul(mul(weights, aweights).sum({}, false), correction), total);
+  const Tensor divisor = maximum(sub(total, lost), 0);
+  return div(matmul(mul(centred, weights), centred.t()), divisor).squeeze();
 }
 
 Tensor corrcoef(const In& x) {
   const Tensor& self = require_tensor("corrcoef", x);
   require(self.dim() <= 2, "corrcoef(): expected input to have two or fewer dimensions but got an input with {} dimensions", self.dim());
-  const At at(x);
+  const SourceLine line(x.where());
   const Tensor c = cov(x);
-  if (c.dim() == 0) return div(at(c), at(c));
-  const Tensor deviations = sqrt(at(c.diagonal()));
-  const Tensor scaled = div(at(div(at(c), at(deviations.unsqueeze(1)))), at(deviations.unsqueeze(0)));
-  return scaled.clamp(-1, 1, at.where());
+  if (c.dim() == 0) return div(c, c);
+  const Tensor deviations = sqrt(c.diagonal());
+  const Tensor scaled = div(div(c, deviations.unsqueeze(1)), deviations.unsqueeze(0));
+  return scaled.clamp(-1, 1);
 }
 
 }  // namespace braze
