@@ -132,6 +132,22 @@ Tensor prelu(const In& x, const Tensor& weight) {
   return where(t > 0, t, slopes * t);
 }
 
+Tensor rrelu(const In& x, double lower, double upper) {
+  require(lower <= upper, "Lower bound should be less than or equal to the upper bound");
+  return leaky_relu(x, (lower + upper) / 2);
+}
+
+Tensor dropout(const In& x, double p, bool training) {
+  require<ValueError>(p >= 0 && p <= 1, "dropout probability has to be between 0 and 1, but got {}", p);
+  const SourceLine line(x.where());
+  const Tensor t = as_tensor(x);
+  if (!training || p == 0 || t.numel() == 0) return t;
+  if (p == 1) return t * zeros({}, {t.dtype()});
+  Tensor noise = zeros_like(t);
+  noise.bernoulli_(1 - p).div_(1 - p);
+  return t * noise;
+}
+
 Tensor glu(const In& x, std::int64_t dim) {
   const SourceLine line(x.where());
   const Tensor t = as_tensor(x);

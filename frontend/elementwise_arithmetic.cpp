@@ -12,6 +12,7 @@ namespace {
 void check_alpha(DType result, Scalar alpha) {
   require(alpha.kind() != Scalar::Kind::boolean || result == DType::boolean, "Boolean alpha only supported for Boolean results.");
   require(is_float(result) || !alpha.is_floating(), "For integral input tensors, argument alpha must not be a floating point number.");
+  require_convertible(alpha, result);
 }
 
 // a + alpha * b or a - alpha * b in one dtype: the product is rounded as a tensor of it.
@@ -85,8 +86,13 @@ Tensor lerp(const In& start, const In& end, const In& weight) {
           weight.is_scalar() ? "" : info(weight.tensor().dtype()).scalar_name);
   if (!is_float(type)) not_implemented_for(weight.is_scalar() ? "lerp_kernel_scalar" : "lerp_kernel_tensor", type);
   const DType compute = compute_type(type);
-  const Tensor a = from.to(compute), b = to.to(compute), w = as_tensor(weight, compute), difference = b - a;
+  const Tensor a = from.to(compute), b = to.to(compute), difference = b - a;
   // From the nearer end, so that weights 0 and 1 give the ends themselves.
+  if (weight.is_scalar()) {
+    const double w = weight.scalar().to_double();
+    return (std::abs(w) < 0.5 ? a + w * difference : b - difference * (1 - w)).to(type);
+  }
+  const Tensor w = weight.tensor().to(compute);
   return where(abs(w) < 0.5, a + w * difference, b - difference * (1 - w)).to(type);
 }
 
@@ -128,6 +134,8 @@ Tensor clamp(const In& x, const Limit& min, const Limit& max) {
   const SourceLine line(x.where());
   require(min.get() || max.get(), "torch.clamp: At least one of 'min' or 'max' must not be None");
   const DType type = clamp_type(x, min, max);
+  for (const Limit* limit : {&min, &max})
+    if (limit->get() && limit->get()->is_scalar()) require_convertible(limit->get()->scalar(), type);
   Tensor out = as_tensor(x, type);
   if (min.get()) out = maximum(as_tensor(*min.get(), type), out);
   if (max.get()) out = minimum(as_tensor(*max.get(), type), out);
@@ -163,6 +171,7 @@ Tensor masked_fill(const In& x, const Tensor& mask, const In& value) {
           "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {} dimension(s).",
           value.is_scalar() ? 0 : value.tensor().dim());
   const Tensor t = as_tensor(x);
+  if (value.is_scalar()) require_convertible(value.scalar(), t.dtype());
   return where(mask, as_tensor(value, t.dtype()), t);
 }
 

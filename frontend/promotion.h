@@ -14,6 +14,10 @@ DType result_type(std::span<const In* const> operands);
 // The dtype that a number has by itself: bool, int64 or the default dtype.
 DType scalar_dtype(Scalar scalar);
 
+// Throws where PyTorch refuses to make `value` an element of `dtype`: out of range, or NaN for an integer. Negative numbers wrap in
+// uint8.
+void require_convertible(Scalar value, DType dtype);
+
 // The default dtype in place of an integer or bool one.
 DType to_floating(DType type);
 

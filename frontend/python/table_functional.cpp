@@ -58,6 +58,17 @@ const Rows rows{
      [](Arguments& a) { return F::threshold(a.in(0), a.scalar(1), a.scalar(2)); }},
     {"prelu(Tensor input, Tensor weight)", function | method | functional, [](Arguments& a) { return F::prelu(a.in(0), a.tensor(1)); },
      "input, or weight * input below 0; a weight for all, or one for each element of dim 1."},
+    {"rrelu(Tensor input, float lower=0.125, float upper=0.3333333333333333, bool training=False, bool inplace=False)", functional,
+     [](Arguments& a) {
+       if (a.boolean(3)) raise(PyExc_NotImplementedError, "rrelu with training=True is not implemented");
+       return finish(a, 4, F::rrelu(a.in(0), a.number(1), a.number(2)));
+     },
+     "input, or the mean of both slopes times input below 0."},
+    {"dropout(Tensor input, float p=0.5, bool training=True, bool inplace=False)", functional,
+     [](Arguments& a) { return finish(a, 3, F::dropout(a.in(0), a.number(1), a.boolean(2))); },
+     "0 with probability p, else input / (1 - p); input itself unless training."},
+    {"dropout(Tensor input, float p, bool train)", function | inplace,
+     [](Arguments& a) { return F::dropout(a.in(0), a.number(1), a.boolean(2)); }},
     {"glu(Tensor input, int dim=-1)", functional, [](Arguments& a) { return F::glu(a.in(0), a.integer(1)); },
      "The first half of a dim times the sigmoid of the second."},
     {"tanh(Tensor input)", functional, [](Arguments& a) { return tanh(a.in(0)); }},

@@ -36,6 +36,11 @@ Tensor softshrink(const In& x, double lambd = 0.5);  // x nearer to 0 by lambd
 Tensor threshold(const In& x, Scalar threshold, Scalar value);  // `value` where x <= threshold
 // weight * x where x < 0; one weight, or one for each element of dim 1.
 Tensor prelu(const In& x, const Tensor& weight);
+// leaky_relu with the mean of both slopes: the evaluated form alone, as training draws one slope for each negative element.
+Tensor rrelu(const In& x, double lower = 1. / 8, double upper = 1. / 3);
+// Each element 0 with probability p, else x / (1 - p), drawn as PyTorch draws it; x itself unless `training`. A p outside [0, 1] throws
+// ValueError.
+Tensor dropout(const In& x, double p = 0.5, bool training = true);
 // The first half of `dim` times the sigmoid of the second. Throws Error where the dim has an odd size.
 Tensor glu(const In& x, std::int64_t dim = -1);
 
