@@ -330,29 +330,9 @@ Tensor operator~(const In& x) { return bitwise_not(x); }
 
 // ---- in place ----
 
-Tensor& Tensor::copy_(const In& source) {
-  write_cast(checked(*this), source, location(source.where()));
-  return *this;
-}
-
-Tensor& Tensor::fill_(Scalar value, std::source_location where) { return copy_(In(value, where)); }
-Tensor& Tensor::zero_(std::source_location where) { return copy_(In(0, where)); }
 Tensor& Tensor::operator+=(const In& other) { return add_(other); }
 Tensor& Tensor::operator-=(const In& other) { return sub_(other); }
 Tensor& Tensor::operator*=(const In& other) { return mul_(other); }
 Tensor& Tensor::operator/=(const In& other) { return div_(other); }
-
-Tensor Tensor::to(DType dtype, std::source_location where) const {
-  TensorImpl& impl = checked(*this);
-  if (impl.type->dtype == dtype) return *this;
-  if (!impl.geometry) return wrap(cast(read(impl, location(where)), dtype, location(where)));
-  // Keeps the storage order, as PyTorch's preserve_format.
-  const In self(*this, where);
-  const In* operands[] = {&self};
-  const Dims sizes = sizes_of(*impl.type);
-  const AxisOrder order = iteration_order(operands, sizes);
-  engine::Value value = operand_value(self, dtype, sizes, order, location(where));
-  return wrap_permuted(std::move(value), inverse(order));
-}
 
 }  // namespace braze

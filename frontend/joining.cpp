@@ -1,4 +1,4 @@
-// cat, stack and pad.
+// Joining tensors: cat, stack and their kin.
 #include <algorithm>
 
 #include "braze/functions.h"
@@ -28,14 +28,17 @@ std::vector<engine::Value> join_groups(std::span<const engine::Value> values, st
 
 Tensor cat(std::span<const Tensor> tensors, std::int64_t dim, std::source_location where) {
   require<ValueError>(!tensors.empty(), "torch.cat(): expected a non-empty list of Tensors");
-  DType type = tensors[0].dtype();
+  DType type = checked(tensors[0]).dtype();
   const Tensor* first = nullptr;
   for (const Tensor& t : tensors) {
     require(t.dim() > 0, "zero-dimensional tensor (at position {}) cannot be concatenated", &t - tensors.data());
     type = promote_types(type, t.dtype());
     if (!first && !skipped(t)) first = &t;
   }
-  if (!first) return tensors[0].to(type, where).clone(where);
+  if (!first) {
+    wrap_dim(dim, 1);
+    return tensors[0].to(type, true, MemoryFormat::contiguous, where);
+  }
   const std::int64_t axis = wrap_dim(dim, first->dim());
   std::vector<engine::Value> values;
   for (const Tensor& t : tensors) {
@@ -48,7 +51,7 @@ Tensor cat(std::span<const Tensor> tensors, std::int64_t dim, std::source_locati
     values.push_back(cast(read(checked(t), location(where)), type, location(where)));
   }
   while (values.size() > 1) values = join_groups(values, static_cast<std::uint32_t>(axis), location(where));
-  return wrap(values[0]);
+  return wrap(std::move(values[0]));
 }
 
 Tensor cat(std::initializer_list<Tensor> tensors, std::int64_t dim, std::source_location where) {
@@ -56,7 +59,7 @@ Tensor cat(std::initializer_list<Tensor> tensors, std::int64_t dim, std::source_
 }
 
 Tensor stack(std::span<const Tensor> tensors, std::int64_t dim, std::source_location where) {
-  require<ValueError>(!tensors.empty(), "stack expects a non-empty TensorList");
+  require(!tensors.empty(), "stack expects a non-empty TensorList");
   std::vector<Tensor> rows;
   for (const Tensor& t : tensors) {
     require<ShapeError>(t.sizes() == tensors[0].sizes(), "stack expects each tensor to be equal size, but got {} at entry 0 and {} at entry {}",
@@ -70,28 +73,52 @@ Tensor stack(std::initializer_list<Tensor> tensors, std::int64_t dim, std::sourc
   return stack(std::span(tensors.begin(), tensors.size()), dim, where);
 }
 
-Tensor pad(const Tensor& x, SizesView amounts, Scalar value, std::source_location where) {
-  require(amounts.size() % 2 == 0, "Padding length must be divisible by 2, not {}", amounts.size());
-  require(static_cast<std::int64_t>(amounts.size()) <= 2 * x.dim(),
-          "Padding length should be less than or equal to two times the input dimension but got padding length {} and input of dimension {}",
-          amounts.size(), x.dim());
-  Tensor kept = x;
-  ir::Padding padding;
-  for (std::int64_t d = 0; d < x.dim(); ++d) {
-    const std::size_t from_end = static_cast<std::size_t>(x.dim() - 1 - d);
-    const std::int64_t low = 2 * from_end < amounts.size() ? amounts[2 * from_end] : 0;
-    const std::int64_t high = 2 * from_end < amounts.size() ? amounts[2 * from_end + 1] : 0;
-    const std::int64_t left = x.size(d) + low + high;
-    require<ShapeError>(left >= 0, "The input size {}, plus negative padding {} and {}, resulted in a negative output size, which is invalid. Check dimension {} of your input.",
-                        x.size(d), low, high, d);
-    kept = kept.slice(d, std::max<std::int64_t>(-low, 0), x.size(d) - std::max<std::int64_t>(-high, 0));
-    padding.low.push_back(std::max<std::int64_t>(low, 0));
-    padding.high.push_back(std::max<std::int64_t>(high, 0));
-    padding.sizes.push_back(left);
-  }
-  const engine::Value operands[] = {read(checked(kept), location(where)), scalar_value(value, x.dtype())};
-  if (x.dim() == 0) return wrap(operands[0]);
-  return wrap(engine::record(ir::Op::pad, operands, std::move(padding), location(where)));
+// ---- along rows, columns, depth ----
+
+namespace {
+
+template <class F>
+std::vector<Tensor> each(Tensors tensors, const std::source_location& where, F f) {
+  std::vector<Tensor> out;
+  for (const Tensor& t : tensors) out.push_back(f(In(t, where)));
+  return out;
 }
+
+}  // namespace
+
+Tensor concat(Tensors tensors, std::int64_t dim, std::source_location where) { return cat(tensors, dim, where); }
+Tensor concatenate(Tensors tensors, std::int64_t dim, std::source_location where) { return cat(tensors, dim, where); }
+
+Tensor hstack(Tensors tensors, std::source_location where) {
+  require(!tensors.empty(), "hstack expects a non-empty TensorList");
+  const std::vector<Tensor> rows = each(tensors, where, [](const In& x) { return atleast_1d(x); });
+  return cat(rows, rows[0].dim() == 1 ? 0 : 1, where);
+}
+
+Tensor vstack(Tensors tensors, std::source_location where) {
+  require(!tensors.empty(), "vstack expects a non-empty TensorList");
+  return cat(each(tensors, where, [](const In& x) { return atleast_2d(x); }), 0, where);
+}
+
+Tensor row_stack(Tensors tensors, std::source_location where) { return vstack(tensors, where); }
+
+Tensor dstack(Tensors tensors, std::source_location where) {
+  require(!tensors.empty(), "dstack expects a non-empty TensorList");
+  return cat(each(tensors, where, [](const In& x) { return atleast_3d(x); }), 2, where);
+}
+
+Tensor column_stack(Tensors tensors, std::source_location where) {
+  require(!tensors.empty(), "column_stack expects a non-empty TensorList");
+  const auto column = [](const In& x) { return x.tensor().dim() <= 1 ? x.tensor().reshape({x.tensor().numel(), 1}, x.where()) : x.tensor(); };
+  return hstack(each(tensors, where, column), where);
+}
+
+Tensor concat(TensorList tensors, std::int64_t dim, std::source_location where) { return cat(tensors, dim, where); }
+Tensor concatenate(TensorList tensors, std::int64_t dim, std::source_location where) { return cat(tensors, dim, where); }
+Tensor hstack(TensorList tensors, std::source_location where) { return hstack(Tensors(tensors.begin(), tensors.size()), where); }
+Tensor vstack(TensorList tensors, std::source_location where) { return vstack(Tensors(tensors.begin(), tensors.size()), where); }
+Tensor row_stack(TensorList tensors, std::source_location where) { return vstack(tensors, where); }
+Tensor dstack(TensorList tensors, std::source_location where) { return dstack(Tensors(tensors.begin(), tensors.size()), where); }
+Tensor column_stack(TensorList tensors, std::source_location where) { return column_stack(Tensors(tensors.begin(), tensors.size()), where); }
 
 }  // namespace braze

@@ -5,6 +5,7 @@
 
 #include "braze/functions.h"
 #include "frontend/tensor_impl.h"
+#include "frontend/view_layout.h"
 #include "ir/scalar.h"
 
 namespace braze {
@@ -47,7 +48,16 @@ std::int64_t Tensor::element_size() const { return size_of(dtype()); }
 std::int64_t Tensor::storage_offset() const { return checked(*this).geometry ? impl_->geometry->offset : 0; }
 std::int64_t Tensor::version() const { return checked(*this).storage->version(); }
 bool Tensor::is_contiguous() const { return !checked(*this).geometry || impl_->geometry->contiguous(); }
+bool Tensor::is_contiguous(MemoryFormat format) const { return is_dense_in(checked(*this).layout(), format); }
+bool Tensor::is_view() const { return static_cast<bool>(checked(*this).base); }
+std::int64_t Tensor::storage_nbytes() const { return checked(*this).storage->bytes(); }
 bool Tensor::shares_storage(const Tensor& other) const { return checked(*this).storage.get() == checked(other).storage.get(); }
+
+Tensor Tensor::base() const {
+  TensorImpl* base = checked(*this).base.get();
+  if (base) base->retain();
+  return adopt(base);
+}
 
 Sizes Tensor::sizes() const {
   const Dims dims = sizes_of(*checked(*this).type);
@@ -158,6 +168,8 @@ const void* Tensor::data() const {
   const TensorImpl& impl = checked(*this);
   return evaluated_data(impl) + storage_offset() * element_size();
 }
+
+const void* Tensor::storage_data() const { return evaluated_data(checked(*this)); }
 
 Tensor::Exported Tensor::export_memory() const {
   const TensorImpl& impl = checked(*this);

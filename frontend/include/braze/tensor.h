@@ -21,9 +21,11 @@
 #include <utility>
 #include <vector>
 
+#include "braze/device.h"
 #include "braze/dtype.h"
 #include "braze/error.h"
 #include "braze/indexing.h"
+#include "braze/memory_format.h"
 #include "braze/methods/elementwise.h"
 #include "braze/methods/linalg.h"
 #include "braze/methods/picking.h"
@@ -31,6 +33,7 @@
 #include "braze/methods/reductions.h"
 #include "braze/methods/shaping.h"
 #include "braze/methods/sorting.h"
+#include "braze/methods/views.h"
 #include "braze/scalar.h"
 #include "braze/sizes.h"
 
@@ -53,6 +56,7 @@ struct ValuesAndIndices;
 class Tensor : public ElementwiseMethods,
                public ReductionMethods,
                public SortingMethods,
+               public ViewMethods,
                public ShapingMethods,
                public PickingMethods,
                public LinalgMethods,
@@ -73,18 +77,26 @@ class Tensor : public ElementwiseMethods,
 
   // ---- attributes ----
   std::int64_t dim() const;
+  std::int64_t ndim() const { return dim(); }
   std::int64_t size(std::int64_t dim) const;
   Sizes sizes() const;
+  Sizes shape() const { return sizes(); }
   Sizes strides() const;
   std::int64_t stride(std::int64_t dim) const;
   std::int64_t storage_offset() const;
   std::int64_t numel() const;
   DType dtype() const;
+  Device device() const { return {}; }
   bool is_contiguous() const;
+  bool is_contiguous(MemoryFormat format) const;
   std::int64_t element_size() const;
   std::int64_t nbytes() const { return numel() * element_size(); }
   std::int64_t version() const;                    // PyTorch's _version: writes to the storage so far
   bool shares_storage(const Tensor& other) const;  // views of one base
+  bool is_view() const;                            // made by a view of another tensor, which base() is; undefined for others
+  Tensor base() const;
+  std::int64_t storage_nbytes() const;
+  const void* storage_data() const;  // the storage's first byte; as data()
 
   // ---- values: these evaluate ----
   // The one element, converted to T. Throws Error unless numel() == 1.
@@ -136,43 +148,19 @@ class Tensor : public ElementwiseMethods,
   // The same for a value of this dtype, or added: `accumulate`. https://pytorch.org/docs/stable/generated/torch.Tensor.index_put_.html
   Tensor& index_put_(std::span<const Index> indices, const In& value, bool accumulate = false);
   Tensor index_put(std::span<const Index> indices, const In& value, bool accumulate = false) const;
-  Tensor select(std::int64_t dim, std::int64_t index) const;
-  Tensor narrow(std::int64_t dim, std::int64_t start, std::int64_t length) const;
-  Tensor slice(std::int64_t dim, std::optional<std::int64_t> start, std::optional<std::int64_t> stop, std::int64_t step = 1) const;
-  Tensor transpose(std::int64_t dim0, std::int64_t dim1) const;
-  Tensor t() const;  // at most 2-d
-  Tensor T() const;
-  Tensor mT() const;
-  Tensor permute(SizesView dims) const;
-  Tensor movedim(std::int64_t source, std::int64_t destination) const;
-  Tensor unsqueeze(std::int64_t dim) const;
-  Tensor squeeze() const;
-  Tensor squeeze(std::int64_t dim) const;
-  Tensor view(SizesView sizes) const;     // -1: inferred. Throws ShapeError where strides do not allow it
-  Tensor reshape(SizesView sizes) const;  // a view where possible, else a copy
-  Tensor flatten(std::int64_t start_dim = 0, std::int64_t end_dim = -1) const;
-  Tensor unflatten(std::int64_t dim, SizesView sizes) const;
-  Tensor expand(SizesView sizes) const;  // -1 keeps
-  Tensor expand_as(const Tensor& other) const { return expand(other.sizes()); }
-  Tensor broadcast_to(SizesView sizes) const { return expand(sizes); }
-  Tensor view_as(const Tensor& other) const { return view(other.sizes()); }
-  Tensor diagonal(std::int64_t offset = 0, std::int64_t dim1 = 0, std::int64_t dim2 = 1) const;
-  Tensor unfold(std::int64_t dim, std::int64_t size, std::int64_t step) const;
-  Tensor as_strided(SizesView sizes, SizesView strides, std::optional<std::int64_t> storage_offset = {}) const;
-  std::vector<Tensor> chunk(std::int64_t chunks, std::int64_t dim = 0) const;
-  std::vector<Tensor> split(std::int64_t size, std::int64_t dim = 0) const;
-  std::vector<Tensor> unbind(std::int64_t dim = 0) const;
-  Tensor detach() const;
 
-  // ---- copies and conversions ----
-  Tensor clone(std::source_location where = std::source_location::current()) const;
-  Tensor contiguous(std::source_location where = std::source_location::current()) const;  // itself when it is
+  // ---- conversions: itself where nothing changes ----
   Tensor to(DType dtype, std::source_location where = std::source_location::current()) const;
-  Tensor flip(SizesView dims, std::source_location where = std::source_location::current()) const;
+  Tensor to(std::optional<DType> dtype, bool copy, MemoryFormat format = MemoryFormat::preserve,
+            std::source_location where = std::source_location::current()) const;
+  Tensor to(const Tensor& other, std::source_location where = std::source_location::current()) const;  // other's dtype
+  Tensor to(Device device) const;  // Throws DeviceError where there is nothing to run on
+  Tensor cpu() const { return *this; }
+  Tensor type_as(const Tensor& other, std::source_location where = std::source_location::current()) const { return to(other, where); }
 
   // ---- in place: through this tensor's layout into the storage ----
-  Tensor& copy_(const In& source);
-  Tensor& fill_(Scalar value, std::source_location where = std::source_location::current());
+  Tensor& copy_(const In& source);  // broadcasts, casts to this dtype
+  Tensor& fill_(const In& value);   // a number, or a tensor without dims
   Tensor& zero_(std::source_location where = std::source_location::current());
   Tensor& operator+=(const In& other);
   Tensor& operator-=(const In& other);

@@ -1,0 +1,84 @@
+// Other dtypes, devices and memory formats, and writing one tensor into another.
+#include <array>
+#include <charconv>
+
+#include "braze/functions.h"
+#include "frontend/elementwise.h"
+#include "frontend/view_layout.h"
+
+namespace braze {
+
+namespace {
+
+constexpr std::array<std::string_view, 5> device_names = {"cpu", "cuda", "xpu", "mps", "meta"};
+
+}  // namespace
+
+Device::Device(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const std::string_view name = text.substr(0, colon);
+  const auto* found = std::find(device_names.begin(), device_names.end(), name);
+  require(!text.empty(), "Device string must not be empty");
+  require(found != device_names.end(), "Expected one of {} device type at start of device string: {}", fmt::join(device_names, ", "), text);
+  type = static_cast<Type>(found - device_names.begin());
+  if (colon == std::string_view::npos) return;
+  const std::string_view digits = text.substr(colon + 1);
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+  require(error == std::errc() && end == digits.data() + digits.size() && index >= 0, "Invalid device string: '{}'", text);
+}
+
+std::string Device::str() const {
+  const std::string name(device_names[static_cast<std::size_t>(type)]);
+  return index < 0 ? name : fmt::format("{}:{}", name, index);
+}
+
+void require_supported(const Device& device) {
+  switch (device.type) {
+    case Device::Type::cpu: return;
+    case Device::Type::cuda: fail<DeviceError>("tensors on '{}' are not supported: Braze compiles CUDA kernels but has no CUDA memory yet", device.str());
+    default: fail<DeviceError>("tensors on '{}' are not supported: Braze runs on the CPU only", device.str());
+  }
+}
+
+Tensor Tensor::to(DType dtype, std::source_location where) const { return to(dtype, false, MemoryFormat::preserve, where); }
+
+Tensor Tensor::to(std::optional<DType> wanted, bool copy, MemoryFormat format, std::source_location where) const {
+  TensorImpl& impl = checked(*this);
+  const DType type = wanted.value_or(impl.dtype());
+  const bool as_wanted = impl.dtype() == type && (format == MemoryFormat::preserve || is_contiguous(format));
+  if (as_wanted && !copy) return *this;
+  if (!impl.geometry && (format == MemoryFormat::preserve || format == MemoryFormat::contiguous))
+    return wrap(cast(read(impl, location(where)), type, location(where)));
+  return copy_laid_out(*this, type, format_strides(impl.layout(), format), location(where));
+}
+
+Tensor Tensor::to(const Tensor& other, std::source_location where) const { return to(other.dtype(), where); }
+
+Tensor Tensor::to(Device device) const {
+  require_supported(device);
+  return *this;
+}
+
+// ---- in place ----
+
+Tensor& Tensor::copy_(const In& source) {
+  TensorImpl& impl = checked(*this);
+  if (!source.is_scalar()) {
+    const Dims sizes = sizes_of(*impl.type), from = sizes_of(*checked(source.tensor()).type);
+    // PyTorch's expand raises where the source does not fit; what assignment allows beyond it, leading dims of one, it refuses.
+    if (from != sizes) source.tensor().expand(std::span<const std::int64_t>(sizes));
+  }
+  write_cast(impl, source, location(source.where()));
+  return *this;
+}
+
+Tensor& Tensor::fill_(const In& value) {
+  if (!value.is_scalar())
+    require(checked(value.tensor()).type->rank() == 0, "fill_ only supports 0-dimension value tensor but got tensor with {} dimensions.",
+            value.tensor().dim());
+  return copy_(value);
+}
+
+Tensor& Tensor::zero_(std::source_location where) { return fill_(In(0, where)); }
+
+}  // namespace braze
