@@ -21,6 +21,7 @@ class ConvolutionPadding {
   ConvolutionPadding(const Sizes& amounts) : amounts_(amounts) {}                                    // NOLINT
   ConvolutionPadding(std::string_view name) : name_(name) {}                                         // NOLINT
   ConvolutionPadding(const char* name) : name_(name) {}                                              // NOLINT
+  ConvolutionPadding(const std::string& name) : name_(name) {}                                       // NOLINT
   const Sizes& amounts() const { return amounts_; }
   const std::string& name() const { return name_; }  // empty: amounts
 
