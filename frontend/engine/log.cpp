@@ -1,8 +1,10 @@
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <string_view>
 
+#include "braze/host.h"
 #include "frontend/engine/engine.h"
 #include "ir/error.h"
 
@@ -20,10 +22,9 @@ Sink& sink() {
   return *instance;
 }
 
-unsigned explained_from_environment() {
-  const char* text = std::getenv("BRAZE_EXPLAIN");
+unsigned parse_explain(std::string_view text) {
   unsigned bits = 0;
-  for (std::string_view rest = text ? text : ""; !rest.empty();) {
+  for (std::string_view rest = text; !rest.empty();) {
     const std::size_t comma = rest.find(',');
     const std::string_view word = rest.substr(0, comma);
     rest = comma == rest.npos ? std::string_view{} : rest.substr(comma + 1);
@@ -39,12 +40,17 @@ unsigned explained_from_environment() {
   return bits;
 }
 
+std::atomic<unsigned>& explained() {
+  static std::atomic<unsigned> bits = [] {
+    const char* text = std::getenv("BRAZE_EXPLAIN");
+    return parse_explain(text ? text : "");
+  }();
+  return bits;
+}
+
 }  // namespace
 
-bool explains(Explain what) {
-  static const unsigned bits = explained_from_environment();
-  return bits & static_cast<unsigned>(what);
-}
+bool explains(Explain what) { return explained().load(std::memory_order_relaxed) & static_cast<unsigned>(what); }
 
 // Only what an environment variable or a call asked for reaches this; the library prints nothing unasked.
 void log(const std::string& line) {
@@ -63,3 +69,10 @@ void set_log_sink(std::function<void(const std::string&)> write) {
 }
 
 }  // namespace braze::engine
+
+namespace braze {
+
+unsigned set_explain(unsigned bits) { return engine::explained().exchange(bits); }
+unsigned explain_bits(const char* kinds) { return engine::parse_explain(kinds); }
+
+}  // namespace braze

@@ -162,7 +162,21 @@ DType dtype_of_numpy(PyObject* numpy_dtype) {
         name == "str" || name.starts_with("str") ? "numpy.str_" : "numpy." + name);
 }
 
+namespace {
+
+bool is_numpy_array(PyObject* p) { return std::string_view(Py_TYPE(p)->tp_name) == "numpy.ndarray"; }
+
+Object array_tensor(PyObject* array) {
+  static PyObject* convert =
+      Object::steal(PyObject_GetAttrString(Object::steal(PyImport_ImportModule("braze._creation")).get(), "array_tensor")).release();
+  return Object::steal(PyObject_CallOneArg(convert, array));
+}
+
+}  // namespace
+
 Tensor tensor_from_data(PyObject* data, std::optional<DType> type) {
+  if (is_tensor(data)) return tensor_of(data).to(type, true);
+  if (is_numpy_array(data)) return tensor_of(array_tensor(data).get()).to(type, false);
   const Sizes sizes = infer_sizes(data);
   if (!type) {
     infer_dtype(data, type);

@@ -129,7 +129,6 @@ bool is_device(PyObject* p);                               // a device, its name
 void require_supported_device(PyObject* p);
 bool is_layout(PyObject* p);
 bool is_memory_format(PyObject* p);
-enum class MemoryFormat : std::uint8_t { contiguous, preserve, channels_last, channels_last_3d };
 MemoryFormat to_memory_format(PyObject* p);
 
 }  // namespace braze::python

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "frontend/python/generator.h"
-#include "frontend/tensor_impl.h"
 #include "ir/error.h"
 
 namespace braze::python {
@@ -265,15 +264,6 @@ namespace {
 
 int category(DType t) { return t == DType::boolean ? 0 : is_float(t) ? 2 : 1; }
 
-// An `out` of another size starts anew: memory of its own, as PyTorch's resize gives a tensor that owns too little.
-void replace_by_zeros(Tensor& target, const Sizes& sizes) {
-  const Tensor fresh = zeros(sizes, {target.dtype()});
-  TensorImpl& impl = *target.impl();
-  impl.storage = fresh.impl()->storage;
-  impl.type = fresh.impl()->type;
-  impl.geometry = fresh.impl()->geometry;
-}
-
 void write_result(const Tensor& result, Tensor& target, bool may_resize) {
   const DType from = result.dtype(), to = target.dtype();
   static constexpr std::array<const char*, dtype_count> type_names{"Bool", "Byte", "Char", "Short", "Int", "Long", "Half", "BFloat16", "Float", "Double"};
@@ -287,7 +277,7 @@ void write_result(const Tensor& result, Tensor& target, bool may_resize) {
                      fmt::format("An output with one or more elements was resized since it had shape [{}], which does not match the required "
                                  "output shape [{}].", fmt::join(have, ", "), fmt::join(want, ", ")).c_str(), 1) < 0)
       throw PythonError{};
-    replace_by_zeros(target, want);
+    target.resize_(want);
   }
   target.copy_(result);
 }

@@ -7,6 +7,12 @@ namespace braze::python {
 
 namespace {
 
+Tensor convert(const Arguments& a, std::optional<DType> type, std::size_t copy, std::size_t format) {
+  const bool must_copy = copy != 0 && a.boolean(copy);
+  if (a.none(format)) return a.tensor(0).to(type, must_copy);
+  return a.tensor(0).to(type, must_copy, a.memory_format(format));
+}
+
 const Rows rows{
     {"tensor(object data, *, Options) -> Tensor", function,
      [](Arguments& a) { return tensor_from_data(a.object(0), a.options().dtype); },
@@ -31,6 +37,60 @@ const Rows rows{
     {"element_size(Tensor input) -> int", method, [](Arguments& a) { return a.tensor(0).element_size(); }, "Bytes an element takes."},
     {"is_floating_point(Tensor input) -> bool", function | method, [](Arguments& a) { return is_float(a.tensor(0).dtype()); }},
     {"is_signed(Tensor input) -> bool", function | method, [](Arguments& a) { return is_signed(a.tensor(0).dtype()); }},
+    // ---- conversions: the very same object where nothing changes ----
+    {"to(Tensor input, ScalarType dtype, bool non_blocking=False, bool copy=False, *, MemoryFormat? memory_format=None)", method,
+     [](Arguments& a) { return convert(a, a.dtype(1), 3, 4); },
+     "As another dtype or on another device; itself where nothing changes. "
+     "https://pytorch.org/docs/stable/generated/torch.Tensor.to.html"},
+    {"to(Tensor input, Device? device=None, ScalarType? dtype=None, bool non_blocking=False, bool copy=False, *, "
+     "MemoryFormat? memory_format=None)",
+     method,
+     [](Arguments& a) {
+       if (!a.none(1)) require_supported_device(a.object(1));
+       return convert(a, a.dtype_or_none(2), 4, 5);
+     }},
+    {"to(Tensor input, Tensor other, bool non_blocking=False, bool copy=False, *, MemoryFormat? memory_format=None)", method,
+     [](Arguments& a) { return convert(a, a.tensor(1).dtype(), 3, 4); }},
+    {"type_as(Tensor input, Tensor other)", method, [](Arguments& a) { return a.tensor(0).to(a.tensor(1).dtype()); }, "As other's dtype."},
+    {"cpu(Tensor input, *, MemoryFormat? memory_format=None)", method, [](Arguments& a) { return a.tensor(0).cpu(); }},
+    {"float(Tensor input, *, MemoryFormat? memory_format=None)", method, [](Arguments& a) { return convert(a, DType::f32, 0, 1); }},
+    {"double(Tensor input, *, MemoryFormat? memory_format=None)", method, [](Arguments& a) { return convert(a, DType::f64, 0, 1); }},
+    {"half(Tensor input, *, MemoryFormat? memory_format=None)", method, [](Arguments& a) { return convert(a, DType::f16, 0, 1); }},
+    {"bfloat16(Tensor input, *, MemoryFormat? memory_format=None)", method, [](Arguments& a) { return convert(a, DType::bf16, 0, 1); }},
+    {"int(Tensor input, *, MemoryFormat? memory_format=None)", method, [](Arguments& a) { return convert(a, DType::i32, 0, 1); }},
+    {"long(Tensor input, *, MemoryFormat? memory_format=None)", method, [](Arguments& a) { return convert(a, DType::i64, 0, 1); }},
+    {"short(Tensor input, *, MemoryFormat? memory_format=None)", method, [](Arguments& a) { return convert(a, DType::i16, 0, 1); }},
+    {"char(Tensor input, *, MemoryFormat? memory_format=None)", method, [](Arguments& a) { return convert(a, DType::i8, 0, 1); }},
+    {"byte(Tensor input, *, MemoryFormat? memory_format=None)", method, [](Arguments& a) { return convert(a, DType::u8, 0, 1); }},
+    {"bool(Tensor input, *, MemoryFormat? memory_format=None)", method, [](Arguments& a) { return convert(a, DType::boolean, 0, 1); }},
+    {"is_contiguous(Tensor input, *, MemoryFormat? memory_format=None) -> bool", method,
+     [](Arguments& a) { return a.none(1) ? a.tensor(0).is_contiguous() : a.tensor(0).is_contiguous(a.memory_format(1)); },
+     "Whether the elements lie row-major, or in the given format."},
+    {"data_ptr(Tensor input) -> int", method,
+     [](Arguments& a) { return a.tensor(0).numel() ? reinterpret_cast<std::intptr_t>(a.tensor(0).data_ptr()) : std::intptr_t{0}; },
+     "The address of the first element; from now on the memory counts as shared with you."},
+    {"is_set_to(Tensor input, Tensor tensor) -> bool", method,
+     [](Arguments& a) {
+       const Tensor &x = a.tensor(0), &y = a.tensor(1);
+       return x.shares_storage(y) && x.storage_offset() == y.storage_offset() && x.sizes() == y.sizes() && x.strides() == y.strides();
+     }},
+    // ---- dtypes ----
+    {"get_default_dtype() -> ScalarType", function, [](Arguments&) { return get_default_dtype(); }, "What floating-point literals become."},
+    {"set_default_dtype(ScalarType d) -> None", function, [](Arguments& a) { set_default_dtype(a.dtype(0)); },
+     "What floating-point literals become from now on."},
+    {"promote_types(ScalarType type1, ScalarType type2) -> ScalarType", function,
+     [](Arguments& a) { return promote_types(a.dtype(0), a.dtype(1)); }, "The dtype of an operation on both."},
+    {"can_cast(ScalarType from_, ScalarType to) -> bool", function, [](Arguments& a) { return can_cast(a.dtype(0), a.dtype(1)); },
+     "Whether results of the first dtype may be written into the second."},
+    // ---- the engine ----
+    {"set_num_threads(int num) -> None", function,
+     [](Arguments& a) {
+       require<Error>(a.integer(0) > 0, "set_num_threads expects a positive integer");
+       set_num_threads(static_cast<int>(a.integer(0)));
+     },
+     "How many threads evaluate."},
+    {"get_num_threads() -> int", function, [](Arguments&) { return get_num_threads(); }, "How many threads evaluate."},
+    {"eval(Tensor[] tensors) -> None", function, [](Arguments& a) { eval(a.tensors(0)); }, "Runs what all of them need, as one program."},
     {"dump(Tensor input, str stage=\"graph\") -> str", method, [](Arguments& a) { return a.tensor(0).dump(a.string(1)); },
      "A stage of this value's compilation: graph, fused, loops, steps, llvm, assembly, cuda. Evaluates nothing."},
 };

@@ -23,4 +23,8 @@ void set_host(const Host* host);
 void request_stop();
 void clear_stop();
 
+// What BRAZE_EXPLAIN asks for, from now on and as a set of bits: explain_bits("flush,compile,fuse"). Returns what it was.
+unsigned set_explain(unsigned bits);
+unsigned explain_bits(const char* kinds);
+
 }  // namespace braze

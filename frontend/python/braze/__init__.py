@@ -1,4 +1,11 @@
-"""Braze: tensors with PyTorch's names and semantics, lazily compiled."""
+"""Braze: tensors with PyTorch's names and semantics, lazily compiled.
+
+`import braze as torch` is meant to do for what docs/coverage.md lists.
+"""
+import importlib as _importlib
+import math as _math
+import os as _os
+
 from . import _braze
 from ._braze import Generator, Size, Tensor, default_generator, dtype, initial_seed, manual_seed, seed
 from ._types import (bfloat16, bool, channels_last, channels_last_3d, contiguous_format, device, float16, float32, float64, int8, int16,
@@ -8,5 +15,79 @@ half, float, double, short, int, long = float16, float32, float64, int16, int32,
 
 _functions = _braze._functions
 globals().update(_functions[""])
+_braze.set_package_folder(_os.path.dirname(_os.path.abspath(__file__)) + _os.sep)
 
-from . import random
+from . import _tensor
+from . import cuda, linalg, random, special
+from ._creation import as_tensor, asarray, from_dlpack, from_numpy, frombuffer
+from ._engine import as_torch, compile, eager, explain
+from ._products import chain_matmul, einsum
+from ._info import finfo, iinfo, is_storage, is_tensor, typename
+from ._serialization import load, save
+from .random import get_rng_state, set_rng_state
+
+globals().update(_tensor.typed_constructors)
+e, inf, nan, pi, newaxis = _math.e, _math.inf, _math.nan, _math.pi, None
+__version__ = "0.1.0"
+
+
+def is_complex(input):
+    """Whether the dtype is complex."""
+    return input.dtype.is_complex
+
+
+def _no_gradients():
+    """Grad mode: kept, and without effect until there are gradients."""
+    import contextlib
+    state = [True]
+
+    class set_grad_enabled(contextlib.ContextDecorator):
+        def __init__(self, mode):
+            self._before, self._mode = state[0], mode
+            state[0] = mode
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            state[0] = self._before
+
+    class no_grad(contextlib.ContextDecorator):
+        _mode = False
+
+        def __new__(cls, function=None):
+            return super().__new__(cls)(function) if callable(function) else super().__new__(cls)
+
+        def __enter__(self):
+            self._before, state[0] = state[0], self._mode
+            return self
+
+        def __exit__(self, *_):
+            state[0] = self._before
+
+    class enable_grad(no_grad):
+        _mode = True
+
+    return set_grad_enabled, no_grad, enable_grad, lambda: state[0]
+
+
+if "is_grad_enabled" not in globals():
+    set_grad_enabled, no_grad, enable_grad, is_grad_enabled = _no_gradients()
+    inference_mode = no_grad
+
+_lazy = ("nn", "utils", "serialization", "testing", "return_types")
+
+
+def __getattr__(name):
+    if name in _lazy:
+        try:
+            return _importlib.import_module("." + name, __name__)
+        except ModuleNotFoundError:
+            pass
+    if name.startswith("__"):
+        raise AttributeError(f"module 'braze' has no attribute '{name}'")
+    raise AttributeError(f"module 'braze' has no attribute '{name}'; docs/coverage.md lists what of PyTorch is there")
+
+
+def __dir__():
+    return sorted(set(globals()) | set(_lazy))

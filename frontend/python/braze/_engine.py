@@ -1,0 +1,172 @@
+"""What laziness shows on demand: eager scopes, compiled functions, why the engine did what it did."""
+import contextlib
+import functools
+
+from . import _braze
+from ._braze import Tensor
+
+
+class eager(contextlib.ContextDecorator):
+    """While it lives, each op of this thread is evaluated at once: the same bits, one op at a time."""
+
+    def __enter__(self):
+        self._scopes = getattr(self, "_scopes", [])
+        self._scopes.append(_braze.set_eager(True))
+        return self
+
+    def __exit__(self, *_):
+        _braze.set_eager(self._scopes.pop())
+
+
+def explain(function=None, *args, kinds="flush,compile,fuse", **kwargs):
+    """What evaluating costs: the engine's notes on each evaluation, each compilation and each missed fusion, with source lines.
+
+    explain(f, x) calls f(x), evaluates its tensors and returns the notes as text; `with explain() as notes:` gathers them into
+    notes.text."""
+    if function is None:
+        return _Notes(kinds)
+    with _Notes(kinds) as notes:
+        evaluate_nest(function(*args, **kwargs))
+    return notes.text
+
+
+def evaluate_nest(nest):
+    tensors, _ = _flatten(nest)
+    if tensors:
+        _braze._functions[""]["eval"](tensors)
+
+
+class _Notes:
+    def __init__(self, kinds):
+        self._kinds, self.lines = kinds, []
+
+    text = property(lambda self: "\n".join(self.lines))
+
+    def __enter__(self):
+        self._before = _braze.set_explain(self._kinds)
+        _braze.gather_log(True)
+        return self
+
+    def __exit__(self, *_):
+        self.lines.extend(_braze.gathered_log())
+        _braze.gather_log(False)
+        _braze.set_explain(self._before)
+
+
+# ---- compile ----
+
+_place = object()
+
+
+def _flatten(nest, out=None):
+    """The tensors of a nest of tuples, lists and dicts, and the nest with a place where each was."""
+    out = [] if out is None else out
+    if isinstance(nest, Tensor):
+        out.append(nest)
+        return out, _place
+    if isinstance(nest, (tuple, list)):
+        parts = [_flatten(item, out)[1] for item in nest]
+        return out, type(nest)(*parts) if hasattr(nest, "_fields") else type(nest)(parts)
+    if isinstance(nest, dict):
+        return out, {key: _flatten(value, out)[1] for key, value in nest.items()}
+    return out, nest
+
+
+def _refill(nest, tensors):
+    if nest is _place:
+        return next(tensors)
+    if isinstance(nest, (tuple, list)):
+        parts = [_refill(item, tensors) for item in nest]
+        return type(nest)(*parts) if hasattr(nest, "_fields") else type(nest)(parts)
+    if isinstance(nest, dict):
+        return {key: _refill(value, tensors) for key, value in nest.items()}
+    return nest
+
+
+def _key(nest):
+    if isinstance(nest, (tuple, list)):
+        return type(nest), tuple(_key(item) for item in nest)
+    if isinstance(nest, dict):
+        return dict, tuple((key, _key(value)) for key, value in nest.items())
+    return type(nest), nest
+
+
+def compile(model=None, *, fullgraph=False, dynamic=None, backend="braze", mode=None, options=None, disable=False):
+    """A function that is recorded once for each kind of arguments and then only run. Needing a value while it is recorded raises and
+    names the line. Other keywords are PyTorch's, and change nothing. https://pytorch.org/docs/stable/generated/torch.compile.html"""
+    if model is None:
+        return lambda function: compile(function, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options,
+                                        disable=disable)
+    if disable:
+        return model
+    by_rest = {}  # a recorded function for each set of what is no tensor
+
+    @functools.wraps(model)
+    def run(*args, **kwargs):
+        tensors, nest = _flatten((args, kwargs))
+        try:
+            key = _key(nest)
+            entry = by_rest.get(key)
+        except TypeError:  # an argument that cannot be hashed
+            return model(*args, **kwargs)
+        if entry is None:
+            entry = by_rest[key] = _Recorded(model, nest)
+        return entry(tensors)
+
+    run._torchdynamo_orig_callable = model
+    return run
+
+
+class _Recorded:
+    """One function of tensors alone; what surrounds them is fixed."""
+
+    def __init__(self, function, nest):
+        self._nests = {}  # the shape of the result by its number of tensors
+
+        def record(tensors):
+            args, kwargs = _refill(nest, iter(tensors))
+            results, self._result = _flatten(function(*args, **kwargs))
+            return results
+        self._compiled = _braze.CompiledFunction(record)
+
+    def __call__(self, tensors):
+        results = self._compiled(tensors)
+        return _refill(self._result, iter(results))
+
+
+# ---- running scripts that import torch ----
+
+def as_torch():
+    """From now on `import torch` gives Braze. Refused if the real one is loaded."""
+    import importlib.abc
+    import importlib.util
+    import sys
+    import braze
+    loaded = sys.modules.get("torch")
+    if loaded is not None and loaded is not braze:
+        raise RuntimeError("the real torch is loaded; braze.as_torch() must come before it")
+    if loaded is braze:
+        return braze
+
+    class Alias(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+        """torch.x.y is braze.x.y, the same module object."""
+
+        def find_spec(self, name, path=None, target=None):
+            if name.partition(".")[0] != "torch":
+                return None
+            real = "braze" + name[5:]
+            if importlib.util.find_spec(real) is None:
+                raise ModuleNotFoundError(f"No module named '{name}': braze has no {real}; docs/coverage.md lists what is there", name=name)
+            return importlib.util.spec_from_loader(name, self)
+
+        def create_module(self, spec):
+            module = importlib.import_module("braze" + spec.name[5:])
+            self._spec = module.__spec__
+            return module
+
+        def exec_module(self, module):
+            module.__spec__ = self._spec  # the import system set the alias's
+
+    sys.meta_path.insert(0, Alias())
+    sys.modules["torch"] = braze
+    return braze

@@ -1,0 +1,121 @@
+"""Storages: the memory behind tensors, seen as bytes or as elements of one dtype."""
+from . import _braze
+from ._braze import Tensor
+
+
+def _whole(tensor):
+    """All elements of the storage, from its first byte."""
+    bytes_there = _braze.storage_bytes(tensor)
+    return tensor.detach().as_strided((bytes_there // tensor.element_size(),), (1,), 0)
+
+
+class UntypedStorage:
+    """A storage as bytes."""
+
+    def __init__(self, data=0):
+        if isinstance(data, Tensor):
+            self._elements = _whole(data)
+        else:
+            self._elements = _braze._functions[""]["empty"](data, dtype=_braze.uint8)
+
+    def nbytes(self):
+        return _braze.storage_bytes(self._elements)
+
+    size = nbytes
+    __len__ = nbytes
+
+    @property
+    def device(self):
+        return self._elements.device
+
+    is_cuda = False
+
+    def data_ptr(self):
+        return self._elements.data_ptr()
+
+    def _tensor(self, dtype):
+        return self._elements.view(dtype) if dtype is not self._elements.dtype else self._elements
+
+    def _bytes(self):
+        return _braze.to_bytes(self._elements)
+
+    def tolist(self):
+        return list(self._bytes())
+
+    def __iter__(self):
+        return iter(self._bytes())
+
+    def __getitem__(self, index):
+        return self._elements.view(_braze.uint8)[index].item()
+
+    def __setitem__(self, index, value):
+        self._elements.view(_braze.uint8)[index] = value
+
+    def clone(self):
+        return UntypedStorage(self._elements.clone())
+
+    def copy_(self, source, non_blocking=None):
+        self._elements.view(_braze.uint8).copy_(source._elements.view(_braze.uint8))
+        return self
+
+    def __deepcopy__(self, memo):
+        key = ("storage", self.data_ptr() if self.nbytes() else id(self))
+        if key not in memo:
+            memo[key] = self.clone()
+        return memo[key]
+
+    def __eq__(self, other):
+        return isinstance(other, UntypedStorage) and _braze.shares_storage(self._elements, other._elements)
+
+    def __hash__(self):
+        return hash(self.data_ptr())
+
+    def __repr__(self):
+        return f"braze.storage.UntypedStorage(device=cpu) of size {len(self)}"
+
+
+class TypedStorage:
+    """A storage as elements."""
+
+    def __init__(self, tensor):
+        self._elements = _whole(tensor)
+
+    dtype = property(lambda self: self._elements.dtype)
+    device = property(lambda self: self._elements.device)
+
+    def untyped(self):
+        return UntypedStorage(self._elements)
+
+    def size(self):
+        return self._elements.numel()
+
+    __len__ = size
+
+    def nbytes(self):
+        return self._elements.nbytes
+
+    def element_size(self):
+        return self._elements.element_size()
+
+    def data_ptr(self):
+        return self._elements.data_ptr()
+
+    def tolist(self):
+        return self._elements.tolist()
+
+    def __iter__(self):
+        return iter(self.tolist())
+
+    def __getitem__(self, index):
+        return self._elements[index].item()
+
+    def __setitem__(self, index, value):
+        self._elements[index] = value
+
+    def __repr__(self):
+        lines = "\n ".join(str(x) for x in self.tolist())
+        return f" {lines}\n[braze.storage.TypedStorage(dtype={self.dtype}, device=cpu) of size {len(self)}]"
+
+
+for _class in (UntypedStorage, TypedStorage):
+    _class.__module__ = "braze.storage"

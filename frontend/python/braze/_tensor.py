@@ -1,0 +1,236 @@
+"""What is said of Tensor in Python: construction in PyTorch's old way, Python's protocols, storages."""
+import builtins
+
+from . import _braze
+from ._braze import Tensor, dtype as _dtype
+from ._creation import as_tensor, to_numpy
+from ._types import device as _device, strided
+
+_functions = _braze._functions[""]
+
+
+# ---- construction ----
+
+def _construct(*args, dtype=None, device=None):
+    """Tensor(2, 3), Tensor([1, 2]), Tensor(tensor): https://pytorch.org/docs/stable/tensors.html"""
+    dtype = dtype or _functions["get_default_dtype"]()
+    if device is not None:
+        _device(device)._require_supported()
+    if not args:
+        return _functions["empty"](0, dtype=dtype)
+    first = args[0]
+    if isinstance(first, Tensor) and len(args) == 1:
+        if first.dtype is not dtype:
+            raise TypeError(f"expected {dtype} (got {first.dtype})")
+        return first.detach()
+    if isinstance(first, _braze.Size) and len(args) == 1:
+        return _functions["empty"](first, dtype=dtype)
+    if all(isinstance(a, int) and not isinstance(a, builtins.bool) for a in args):
+        return _functions["empty"](args, dtype=dtype)
+    if len(args) > 1 or isinstance(first, (str, float, builtins.bool, complex)) or first is None:
+        raise TypeError(f"new(): data must be a sequence (got {type(first).__name__})")
+    return _functions["tensor"](first, dtype=dtype)
+
+
+class _TypedMeta(type):
+    def __instancecheck__(cls, instance):
+        return isinstance(instance, Tensor) and instance.dtype is cls.dtype
+
+    def __call__(cls, *args, **kwargs):
+        return _construct(*args, dtype=cls.dtype, **kwargs)
+
+    def __repr__(cls):
+        return f"<class 'braze.{cls.__name__}'>"
+
+
+typed_constructors = {
+    name: _TypedMeta(name, (), {"dtype": getattr(_braze, dtype), "__module__": "braze",
+                                "__doc__": f"{name}(...) makes a tensor of {dtype}; isinstance(x, braze.{name}) asks for that dtype."})
+    for name, dtype in (("FloatTensor", "float32"), ("DoubleTensor", "float64"), ("HalfTensor", "float16"), ("BFloat16Tensor", "bfloat16"),
+                        ("ByteTensor", "uint8"), ("CharTensor", "int8"), ("ShortTensor", "int16"), ("IntTensor", "int32"),
+                        ("LongTensor", "int64"), ("BoolTensor", "bool"))}
+_type_names = {cls.dtype: name for name, cls in typed_constructors.items()}
+
+
+def _make_subclass(cls, data, require_grad=False):
+    result = _braze.make_subclass(cls, data)
+    return result.requires_grad_() if require_grad else result
+
+
+# ---- attributes ----
+
+_cpu = _device("cpu")
+
+
+class _Methods:
+    device = property(lambda self: _cpu, doc="Where the memory is.")
+    layout = property(lambda self: strided, doc="How elements lie in memory.")
+    is_cuda = is_sparse = is_quantized = is_meta = is_mps = is_xpu = is_mkldnn = is_nested = property(lambda self: False)
+    is_cpu = property(lambda self: True)
+    names = property(lambda self: (None,) * self.ndim)
+    H = property(lambda self: self.transpose(0, 1) if self.ndim == 2 else _refuse_h(self), doc="The adjoint of a matrix.")
+    mH = property(lambda self: self.mT, doc="The adjoint of the last two dims.")
+
+    def get_device(self):
+        return -1
+
+    # ---- conversion ----
+
+    def numpy(self, *, force=False):
+        """The NumPy array on this tensor's memory: a write through either is seen by both. Evaluates."""
+        if self.requires_grad:
+            if not force:
+                raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+            return to_numpy(self.detach())
+        return to_numpy(self)
+
+    def __array__(self, dtype=None, copy=None):
+        if copy is False and dtype is not None and self.numpy().dtype != dtype:
+            raise ValueError("Unable to avoid copy while creating an array as requested.")
+        array = self.numpy()
+        if dtype is not None:
+            array = array.astype(dtype, copy=builtins.bool(copy))
+        return array.copy() if copy and dtype is None else array
+
+    def __array_wrap__(self, array, context=None, return_scalar=False):
+        return as_tensor(array)
+
+    __array_priority__ = 1000
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        if self.requires_grad:
+            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        if stream not in (None, -1):
+            raise TypeError("stream must be None: the tensor is on the CPU")
+        return _braze.to_dlpack(self.clone() if copy else self)
+
+    def __dlpack_device__(self):
+        import enum
+        return enum.IntEnum("DLDeviceType", {"kDLCPU": 1}).kDLCPU, 0
+
+    def type(self, dtype=None, non_blocking=False):
+        """The name of the type, or the tensor as `dtype` (a dtype, or a name such as 'braze.FloatTensor')."""
+        if dtype is None:
+            return "braze." + _type_names[self.dtype]
+        if isinstance(dtype, str):
+            name = dtype.rpartition(".")[2]
+            if name not in typed_constructors:
+                raise ValueError(f"invalid type: '{dtype}'")
+            dtype = typed_constructors[name].dtype
+        return self.to(getattr(dtype, "dtype", dtype))
+
+    # ---- Python's protocols ----
+
+    def __format__(self, spec):
+        if self.dim() == 0:
+            return self.item().__format__(spec)
+        return object.__format__(self, spec) if spec else str(self)
+
+    def __contains__(self, element):
+        if isinstance(element, (Tensor, int, float, complex, builtins.bool)) or type(element).__module__ == "numpy":
+            return (element == self).any().item()
+        raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
+
+    def __reversed__(self):
+        return self if self.dim() == 0 else self.flip(0)
+
+    def __complex__(self):
+        return complex(self.item())
+
+    def __copy__(self):
+        return self.detach() if type(self) is Tensor else _braze.make_subclass(type(self), self)
+
+    def __deepcopy__(self, memo):
+        if not self.is_leaf:
+            raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If "
+                               "you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage.")
+        if id(self) in memo:
+            return memo[id(self)]
+        import copy
+        storage = copy.deepcopy(self.untyped_storage(), memo)
+        result = storage._tensor(self.dtype).as_strided(self.shape, self.stride(), self.storage_offset())
+        if type(self) is not Tensor:
+            result = _braze.make_subclass(type(self), result)
+        if self.requires_grad:
+            result.requires_grad_()
+        if self.__dict__:
+            result.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        memo[id(self)] = result
+        return result
+
+    def __reduce_ex__(self, protocol):
+        from ._serialization import reduce_tensor
+        return reduce_tensor(self)
+
+    def __dir__(self):
+        return sorted(set(dir(type(self))) | set(self.__dict__))
+
+    # ---- storage ----
+
+    def untyped_storage(self):
+        """The memory behind this tensor and its views, as bytes."""
+        from ._storage import UntypedStorage
+        return UntypedStorage(self)
+
+    def storage(self):
+        """The memory behind this tensor and its views, as elements."""
+        from ._storage import TypedStorage
+        return TypedStorage(self)
+
+    _typed_storage = storage
+
+    def is_shared(self):
+        return False
+
+    def share_memory_(self):
+        return self
+
+    def is_pinned(self, device=None):
+        return False
+
+    def pin_memory(self, device=None):
+        raise RuntimeError("Cannot access accelerator device when none is available.")
+
+    def cuda(self, device=None, non_blocking=False, memory_format=None):
+        _device("cuda")._require_supported()
+
+    def __getattr__(self, name):
+        if name.startswith("__") or name in _absent_quietly:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'; docs/coverage.md lists what of PyTorch is there")
+
+
+_absent_quietly = frozenset(("shape_", "_repr_html_", "_repr_mimebundle_", "_ipython_display_", "_ipython_canary_method_should_not_exist_"))
+
+
+def _refuse_h(tensor):
+    raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {tensor.ndim}-D tensor.")
+
+
+def _install():
+    for name, value in vars(_Methods).items():
+        if name not in ("__module__", "__dict__", "__weakref__", "__doc__", "__qualname__") and name not in Tensor.__dict__:
+            setattr(Tensor, name, value)
+    for name in ("__copy__", "__deepcopy__", "__reduce_ex__", "__format__", "__dir__"):
+        setattr(Tensor, name, vars(_Methods)[name])
+    if "requires_grad" not in Tensor.__dict__:  # until tensors have gradients
+        Tensor.requires_grad = property(lambda self: False)
+        Tensor.is_leaf = property(lambda self: True)
+        Tensor.grad = Tensor.grad_fn = property(lambda self: None)
+        Tensor.requires_grad_ = _refuse_grad
+        Tensor.data = property(lambda self: self.detach(), _set_data)
+    Tensor._make_subclass = staticmethod(_make_subclass)
+    Tensor.__module__ = "braze"
+
+
+def _refuse_grad(self, requires_grad=True):
+    if requires_grad:
+        raise NotImplementedError("this version of braze computes no gradients yet")
+    return self
+
+
+def _set_data(self, value):
+    raise NotImplementedError("this version of braze cannot replace a tensor's data yet; write with copy_()")
+
+
+_install()

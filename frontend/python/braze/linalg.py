@@ -1,0 +1,11 @@
+"""torch.linalg. https://pytorch.org/docs/stable/linalg.html"""
+from . import _braze
+
+globals().update(_braze._functions["linalg"])
+
+
+class LinAlgError(RuntimeError):
+    """A matrix does not allow what was asked: it is singular, not positive-definite, or a decomposition did not converge."""
+
+
+__all__ = [*_braze._functions["linalg"], "LinAlgError"]

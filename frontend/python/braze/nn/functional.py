@@ -1,0 +1,5 @@
+"""torch.nn.functional. https://pytorch.org/docs/stable/nn.functional.html"""
+from .. import _braze
+
+globals().update(_braze._functions["nn.functional"])
+__all__ = list(_braze._functions["nn.functional"])

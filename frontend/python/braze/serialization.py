@@ -1,0 +1,27 @@
+"""torch.serialization. https://pytorch.org/docs/stable/notes/serialization.html"""
+from ._serialization import _added_globals, add_safe_globals, load, save
+
+__all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
+
+
+def get_safe_globals():
+    return list(_added_globals.values())
+
+
+def clear_safe_globals():
+    _added_globals.clear()
+
+
+class safe_globals:
+    """Globals that load may meet while this context lives."""
+
+    def __init__(self, safe_globals):
+        self._globals = safe_globals
+
+    def __enter__(self):
+        self._before = dict(_added_globals)
+        add_safe_globals(self._globals)
+
+    def __exit__(self, *_):
+        _added_globals.clear()
+        _added_globals.update(self._before)

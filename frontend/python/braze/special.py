@@ -1,0 +1,5 @@
+"""torch.special. https://pytorch.org/docs/stable/special.html"""
+from . import _braze
+
+globals().update(_braze._functions["special"])
+__all__ = list(_braze._functions["special"])

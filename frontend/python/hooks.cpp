@@ -1,0 +1,151 @@
+#include "frontend/python/hooks.h"
+
+#include <csignal>
+
+#include <array>
+#include <mutex>
+#include <vector>
+
+#include "braze/host.h"
+#include "ir/graph.h"
+
+namespace braze::python {
+
+namespace {
+
+// ---- the line that runs ----
+
+// A frame's code and instruction name a line; looking it up takes longer than recording an op, so that a small table remembers.
+struct Known {
+  PyCodeObject* code = nullptr;  // owned: an address is never another code object's
+  int instruction = -1;
+  Host::Line line;
+  bool ours = false;  // of the package itself: the caller's line is wanted
+};
+std::array<Known, 2048> known_lines;
+std::string package_folder;
+
+const Known& look_up(PyFrameObject* frame) {
+  PyCodeObject* code = PyFrame_GetCode(frame);
+  const int instruction = PyFrame_GetLasti(frame);
+  Known& entry = known_lines[((reinterpret_cast<std::uintptr_t>(code) >> 4) * 31 + static_cast<unsigned>(instruction)) % known_lines.size()];
+  if (entry.code != code || entry.instruction != instruction) {
+    const char* file = PyUnicode_AsUTF8(code->co_filename);
+    if (!file) PyErr_Clear();
+    const int line = PyCode_Addr2Line(code, instruction);
+    Py_XDECREF(entry.code);
+    entry = {reinterpret_cast<PyCodeObject*>(Py_NewRef(code)), instruction,
+             {file ? ir::intern_file(file) : nullptr, line > 0 ? static_cast<std::uint32_t>(line) : 0},
+             file && !package_folder.empty() && std::string_view(file).starts_with(package_folder)};
+  }
+  Py_DECREF(code);
+  return entry;
+}
+
+Host::Line current_line() {
+  if (!PyGILState_Check()) return {};
+  PyFrameObject* frame = PyEval_GetFrame();
+  if (!frame) return {};
+  const Known* known = &look_up(frame);
+  if (!known->ours) return known->line;
+  Py_INCREF(frame);
+  Host::Line line;
+  while (frame) {
+    known = &look_up(frame);
+    line = known->line;
+    if (!known->ours) break;
+    PyFrameObject* back = PyFrame_GetBack(frame);
+    Py_DECREF(frame);
+    frame = back;
+  }
+  Py_XDECREF(frame);
+  return line;
+}
+
+// ---- evaluating ----
+
+// Python's handler only notes a signal; ours also stops what runs, and then calls it.
+struct sigaction python_handler;
+
+void stop_and_pass_on(int signal, siginfo_t* info, void* context) {
+  request_stop();
+  if (python_handler.sa_flags & SA_SIGINFO)
+    python_handler.sa_sigaction(signal, info, context);
+  else if (python_handler.sa_handler != SIG_DFL && python_handler.sa_handler != SIG_IGN)
+    python_handler.sa_handler(signal);
+}
+
+unsigned long main_thread = 0;
+
+struct Pause {
+  PyThreadState* state = nullptr;
+  bool handles_signals = false;
+};
+thread_local Pause pause;
+
+void* enter() {
+  if (!PyGILState_Check()) return nullptr;  // a thread of the host's own, or an evaluation inside an evaluation
+  pause.handles_signals = PyThread_get_thread_ident() == main_thread;
+  if (pause.handles_signals) {
+    struct sigaction ours {};
+    ours.sa_sigaction = stop_and_pass_on;
+    ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigaction(SIGINT, nullptr, &python_handler);
+    const bool ignored = !(python_handler.sa_flags & SA_SIGINFO) && (python_handler.sa_handler == SIG_IGN || python_handler.sa_handler == SIG_DFL);
+    pause.handles_signals = !ignored;
+    if (!ignored) sigaction(SIGINT, &ours, nullptr);
+  }
+  pause.state = PyEval_SaveThread();
+  return &pause;
+}
+
+void leave(void* entered) {
+  if (!entered) return;
+  if (pause.handles_signals) {
+    sigaction(SIGINT, &python_handler, nullptr);
+    clear_stop();
+  }
+  PyEval_RestoreThread(pause.state);
+}
+
+// ---- releasing ----
+
+std::mutex later_mutex;
+std::vector<PyObject*>* later = new std::vector<PyObject*>;  // never destroyed: threads may outlive statics
+
+int release_now(void*) {
+  std::vector<PyObject*> objects;
+  {
+    std::lock_guard lock(later_mutex);
+    objects.swap(*later);
+  }
+  for (PyObject* object : objects) Py_DECREF(object);
+  return 0;
+}
+
+}  // namespace
+
+void release_later(PyObject* object) {
+  if (!Py_IsInitialized()) return;  // the process ends
+  if (PyGILState_Check()) {
+    Py_DECREF(object);
+    return;
+  }
+  bool first = false;
+  {
+    std::lock_guard lock(later_mutex);
+    first = later->empty();
+    later->push_back(object);
+  }
+  if (first) Py_AddPendingCall(release_now, nullptr);
+}
+
+void install_hooks() {
+  static const Host host{current_line, enter, leave};
+  main_thread = PyThread_get_thread_ident();
+  set_host(&host);
+}
+
+void set_package_folder(const std::string& folder) { package_folder = folder; }
+
+}  // namespace braze::python

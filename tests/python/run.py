@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+"""Tests of the Python module: functions named test_* in the files beside this one, and the conformance kit.
+
+    ./dev python tests/python/run.py [PATTERN] [--not-yet]
+
+PATTERN is a regular expression over `file/test` and `group/case`. The kit's cases are compared with what PyTorch gave
+(golden.json), from ../shared/conformance where it is there, else from the copy in tests/conformance. not_yet.txt lists the cases that
+are known to fail, each with a reason; one that passes all the same is a failure, so that the list can only shrink.
+--not-yet prints the list as it would have to be, keeping the reasons.
+"""
+import argparse
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import traceback
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+GROUPS = ("creation dtype print_format views inplace indexing broadcasting reductions linalg elementwise joining random interop "
+          "seed_000 seed_002 seed_003").split()
+
+
+def kit_folder():
+    shared = os.path.join(os.path.dirname(ROOT), "shared", "conformance")
+    return shared if os.path.isfile(os.path.join(shared, "run.py")) else os.path.join(ROOT, "tests", "conformance")
+
+
+def read_not_yet():
+    listed = {}
+    with open(os.path.join(HERE, "not_yet.txt"), encoding="utf-8") as file:
+        for line in file:
+            name, _, reason = line.partition("#")
+            if name.strip():
+                listed[name.strip()] = reason.strip()
+    return listed
+
+
+class Tally:
+    """What ./dev counts: a line `case NAME` and then `passed` or `failed`."""
+
+    def __init__(self):
+        path = os.environ.get("BRAZE_TEST_TALLY")
+        self.file = open(path, "a", encoding="utf-8") if path else None
+        self.passed = self.failed = 0
+
+    def note(self, name, ok):
+        self.passed += ok
+        self.failed += not ok
+        if self.file:
+            self.file.write(f"case {name}\n{'passed' if ok else 'failed'}\n")
+            self.file.flush()
+
+
+def run_files(pattern, tally):
+    for entry in sorted(os.listdir(HERE)):
+        if not re.fullmatch(r"test_\w+\.py", entry):
+            continue
+        spec = importlib.util.spec_from_file_location(entry[:-3], os.path.join(HERE, entry))
+        module = importlib.util.module_from_spec(spec)
+        try:
+            spec.loader.exec_module(module)
+        except Exception:
+            print(f"FAIL {entry}: cannot be loaded\n{traceback.format_exc()}")
+            tally.note(entry, False)
+            continue
+        for name, function in list(vars(module).items()):
+            full = f"{entry[:-3]}/{name}"
+            if not name.startswith("test_") or not callable(function) or not re.search(pattern, full):
+                continue
+            try:
+                function()
+                tally.note(full, True)
+            except Exception:
+                print(f"FAIL {full}\n{traceback.format_exc()}", flush=True)
+                tally.note(full, False)
+
+
+def run_kit(pattern, tally, show_list):
+    kit = kit_folder()
+    listed = read_not_yet()
+    files = [os.path.join(kit, "cases", group + ".py") for group in GROUPS]
+    with tempfile.TemporaryDirectory() as folder:
+        out = os.path.join(folder, "out.json")
+        command = [sys.executable, os.path.join(kit, "run.py"), "--lib", "braze", "--golden", os.path.join(kit, "golden.json"), "--json", out,
+                   "--groups", "-k", pattern, *files]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        if not os.path.exists(out):
+            print(f"FAIL conformance: the kit did not run\n{done.stdout[-4000:]}")
+            tally.note("conformance", False)
+            return
+        with open(out, encoding="utf-8") as file:
+            result = json.load(file)
+    for name in result["passed"]:
+        if name in listed:
+            print(f"FAIL {name}: passes, so it must leave tests/python/not_yet.txt")
+        tally.note(name, name not in listed)
+    for name, why in result["failed"].items():
+        if name not in listed:
+            print(f"FAIL {name}: {why}")
+            tally.note(name, False)
+    expected = [name for name in result["failed"] if name in listed]
+    if expected:
+        print(f"skipped: {len(expected)} conformance cases of tests/python/not_yet.txt")
+    for group, n in result["groups"].items():
+        print(f"{group:16} {n['passed']:4} passed {n['failed']:4} not")
+    if show_list:
+        for name in sorted(result["failed"]):
+            print(f"{name:60} # {listed.get(name) or result['failed'][name]}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("pattern", nargs="?", default="")
+    parser.add_argument("--not-yet", action="store_true")
+    arguments = parser.parse_args()
+    tally = Tally()
+    run_files(arguments.pattern, tally)
+    run_kit(arguments.pattern, tally, arguments.not_yet)
+    print(f"{tally.passed} passed, {tally.failed} failed")
+    return 1 if tally.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,69 @@
+"""Laziness on demand: compile, eager, explain, dump, as_torch."""
+import subprocess
+import sys
+import tempfile
+
+import braze as T
+
+
+def test_compile():
+    calls = []
+
+    @T.compile
+    def f(x, y, *, scale=2):
+        calls.append(1)
+        return {"sum": x + y, "list": [x * scale]}
+    a, b = T.arange(3.), T.ones(3)
+    first = f(a, b)
+    again = f(a + 1, b)
+    assert first["sum"].tolist() == [1.0, 2.0, 3.0] and again["list"][0].tolist() == [2.0, 4.0, 6.0] and len(calls) == 1
+    assert f(a, b, scale=3)["list"][0].tolist() == [0.0, 3.0, 6.0] and len(calls) == 2
+
+
+def test_needing_a_value_while_recording():
+    @T.compile
+    def f(x):
+        return x + x.sum().item()
+    try:
+        f(T.ones(2))
+    except RuntimeError as e:
+        assert "traced" in str(e)
+    else:
+        raise AssertionError("nothing was raised")
+
+
+def test_eager():
+    with T.eager():
+        x = T.ones(3) + 1
+        before = T._braze.statistics()["evaluations"]
+        x = x * 2
+        assert T._braze.statistics()["evaluations"] == before + 1
+    before = T._braze.statistics()["evaluations"]
+    y = x * 3
+    assert T._braze.statistics()["evaluations"] == before and y.tolist() == [12.0] * 3
+
+
+def test_explain_and_dump():
+    with T.explain() as notes:
+        (T.ones(5) * 3 + 1).tolist()
+    assert "flush" in notes.text
+    assert "mul" in (T.ones(5) * T.ones(5)).dump()
+
+
+def run_script(text, *command):
+    with tempfile.NamedTemporaryFile("w", suffix=".py") as f:
+        f.write(text)
+        f.flush()
+        return subprocess.run([sys.executable, *command, f.name], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
+
+
+def test_script_that_imports_torch():
+    out = run_script("import torch\nimport torch.nn.functional as F\nfrom torch import linalg\nprint(torch.ones(2) + 1, torch.__name__, F.__name__)\n",
+                     "-m", "braze", "run")
+    assert out == "tensor([2., 2.]) braze braze.nn.functional\n", out
+
+
+def test_real_torch_is_refused():
+    out = run_script("import sys, types\nsys.modules['torch'] = types.ModuleType('torch')\nimport braze\n"
+                     "try:\n    braze.as_torch()\nexcept RuntimeError as e:\n    print('refused')\n")
+    assert out == "refused\n", out
