@@ -18,7 +18,8 @@ using AxisOrder = InlineVector<std::uint8_t, 8>;
 
 // PyTorch's rules beside the table's: what promotes integers to floats, and what a dtype does not have.
 bool promotes_to_floating(ir::Op op) {
-  return ir::info(op).accepts == ir::Accepts::real && op != ir::Op::hypot && op != ir::Op::nextafter;
+  return ir::info(op).accepts == ir::Accepts::real && op != ir::Op::hypot && op != ir::Op::nextafter &&
+         op != ir::Op::gammainc && op != ir::Op::gammaincc;
 }
 
 bool has_op(ir::Op op, DType type) {
@@ -176,6 +177,21 @@ struct Recorded {
   AxisOrder order;  // the value's axes among the tensor's
 };
 
+// A whole, row-major tensor and a number that leaves its dtype: the number takes over the tensor's type. Empty where they are not that.
+engine::Value record_with_number(ir::Op op, std::span<const In* const> operands, ir::Location where) {
+  if (operands.size() != 2 || operands[0]->is_scalar() == operands[1]->is_scalar()) return {};
+  const bool number_first = operands[0]->is_scalar();
+  const TensorImpl& impl = checked(operands[number_first]->tensor());
+  const Scalar number = operands[!number_first]->scalar();
+  const DType type = impl.type->dtype;
+  if (impl.geometry || impl.type->rank() == 0 || category(number) > category(type) || !has_op(op, type)) return {};
+  if (keeps_number_wide(op, type, operands)) return {};
+  std::array<engine::Value, 2> values;
+  values[number_first] = read(impl, where);
+  values[!number_first] = engine::record_to_shape(ir::Op::expand, scalar_value(number, type), impl.type, where);
+  return engine::record(op, values, where);
+}
+
 Recorded record_elementwise(ir::Op op, std::span<const In* const> operands, bool keep_order) {
   const ir::Location where = location(operands[0]->where());
   if (plain(op, operands)) {
@@ -183,6 +199,7 @@ Recorded record_elementwise(ir::Op op, std::span<const In* const> operands, bool
     for (std::size_t i = 0; i < operands.size(); ++i) values[i] = read(*operands[i]->tensor().impl(), where);
     return {engine::record(op, std::span(values).first(operands.size()), where), {}};
   }
+  if (engine::Value value = record_with_number(op, operands, where)) return {std::move(value), {}};
   const Dims sizes = common_sizes(operands);
   AxisOrder order(sizes.size());
   std::iota(order.begin(), order.end(), std::uint8_t{0});
@@ -220,12 +237,41 @@ void write_result(TensorImpl& target, engine::Value value, ir::Location where) {
   write(target, cast(value, wanted, where), where);
 }
 
+// Whether the elements fill a stretch of memory, in whatever order of axes.
+bool is_dense(const Geometry& g) {
+  AxisOrder axes;
+  for (std::size_t i = 0; i < g.sizes.size(); ++i)
+    if (g.sizes[i] != 1) axes.push_back(static_cast<std::uint8_t>(i));
+  std::sort(axes.begin(), axes.end(), [&](std::uint8_t a, std::uint8_t b) { return g.strides[a] < g.strides[b]; });
+  std::int64_t step = 1;
+  for (const std::uint8_t axis : axes) {
+    if (g.strides[axis] != step) return false;
+    step *= g.sizes[axis];
+  }
+  return true;
+}
+
+// PyTorch refuses to read memory that it is writing, but for the very same elements; it looks at dense operands alone.
+void require_no_partial_overlap(const TensorImpl& target, const In& operand) {
+  if (operand.is_scalar() || operand.tensor().impl() == &target) return;
+  const TensorImpl& source = checked(operand.tensor());
+  if (source.storage.get() != target.storage.get() || source.numel() == 0) return;
+  const Geometry a = target.layout(), b = source.layout();
+  if (!is_dense(a) || !is_dense(b)) return;
+  const std::int64_t a_end = a.offset + a.numel(), b_end = b.offset + b.numel();
+  const bool same = a.offset == b.offset && a_end == b_end && a.strides == b.strides;
+  require(same || a.offset >= b_end || b.offset >= a_end,
+          "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. Please "
+          "clone() the tensor before performing the operation.");
+}
+
 }  // namespace
 
 void elementwise_in_place(ir::Op op, Tensor& target, std::span<const In* const> operands) {
   TensorImpl& impl = checked(target);
   const ir::Location where = location(operands[0]->where());
   require_fits(impl, common_sizes(operands));
+  for (const In* operand : operands) require_no_partial_overlap(impl, *operand);
   write_result(impl, record_elementwise(op, operands, false).value, where);
 }
 
@@ -255,6 +301,16 @@ Tensor binary_function(const In& a, const In& b) {
   return binary(op, a, b);
 }
 
+// By squaring; wraps. The exponent is above 1.
+Tensor integer_power(Tensor square, std::int64_t exponent) {
+  std::optional<Tensor> power;
+  for (; exponent > 0; exponent >>= 1) {
+    if (exponent & 1) power = power ? *power * square : square;
+    if (exponent > 1) square = square * square;
+  }
+  return *power;
+}
+
 // x^2, x^3, 1/x and the like, as PyTorch computes them for a number as exponent.
 std::optional<Tensor> power_by_number(const In& base, const In& exponent) {
   if (base.is_scalar() || !exponent.is_scalar()) return {};
@@ -263,8 +319,8 @@ std::optional<Tensor> power_by_number(const In& base, const In& exponent) {
   const SourceLine line(base.where());
   if (!is_float(type)) {
     require(e.is_floating() || e.to_int() >= 0, "Integers to negative integer powers are not allowed.");
-    if (type == DType::boolean || e.is_floating()) return {};
-    return e == 2 ? std::optional(square(base)) : std::nullopt;
+    if (type == DType::boolean || e.is_floating() || e.to_int() <= 1) return {};
+    return integer_power(base.tensor(), e.to_int());
   }
   return in_compute_type(base.tensor(), [&](const Tensor& x) -> std::optional<Tensor> {
     if (e == 2) return x * x;

@@ -13,8 +13,6 @@ namespace {
 
 std::atomic<DType> default_dtype{DType::f32};
 
-int category(DType t) { return t == DType::boolean ? 0 : is_float(t) ? 2 : 1; }
-
 // Accumulates one rank of operands.
 struct Rank {
   std::optional<DType> type;
@@ -27,6 +25,9 @@ std::optional<DType> combine(std::optional<DType> higher, std::optional<DType> l
 }
 
 }  // namespace
+
+int category(DType type) { return type == DType::boolean ? 0 : is_float(type) ? 2 : 1; }
+int category(Scalar number) { return static_cast<int>(number.kind()); }
 
 DType get_default_dtype() { return default_dtype.load(std::memory_order_relaxed); }
 

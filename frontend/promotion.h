@@ -11,6 +11,10 @@ namespace braze {
 // its category (bool < integer < float) is higher.
 DType result_type(std::span<const In* const> operands);
 
+// bool 0, integers 1, floats 2.
+int category(DType type);
+int category(Scalar number);
+
 // The dtype that a number has by itself: bool, int64 or the default dtype.
 DType scalar_dtype(Scalar scalar);
 

@@ -62,6 +62,18 @@ struct Model {
     std::size_t n = 0;
     for (std::int64_t at : places()) storage->bits[static_cast<std::size_t>(at)] = values[n++];
   }
+  bool dense() const {
+    auto all = places();
+    std::ranges::sort(all);
+    for (std::size_t i = 1; i < all.size(); ++i)
+      if (all[i] != all[i - 1] + 1) return false;
+    return true;
+  }
+  // Whether PyTorch may refuse to read `other` while it writes here: both dense, in one stretch of memory.
+  bool meets(const Model& other) const {
+    if (storage != other.storage || count() == 0 || other.count() == 0 || !dense() || !other.dense()) return false;
+    return offset < other.offset + other.count() && other.offset < offset + count();
+  }
   bool repeats() const {
     const auto all = places();
     return std::set<std::int64_t>(all.begin(), all.end()).size() != all.size();
@@ -464,6 +476,7 @@ class Runner {
     const bool promotes = ir::info(s.op).accepts == ir::Accepts::real && !is_float(mine) && !in_place;
     const DType type = promotes ? DType::f32 : mine;
     if (!usable(s.op, type)) return;
+    if (in_place && operands == 2 && s.a != s.b && model(s.a).meets(model(s.b))) return;
     std::vector<Model> in{model(s.a)};
     if (operands == 2) in.push_back(model(s.b));
     std::optional<Sizes> sizes = model(s.a).sizes;
