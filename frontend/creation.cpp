@@ -1,10 +1,11 @@
 // Tensors from nothing, from numbers and from files.
-#include <cmath>
+#include <cstdlib>
 #include <cstring>
+#include <limits>
 
 #include "braze/functions.h"
 #include "frontend/promotion.h"
-#include "frontend/tensor_impl.h"
+#include "frontend/view_layout.h"
 #include "runtime/npy.h"
 #include "runtime/threads.h"
 
@@ -17,18 +18,6 @@ DType type_or_default(const TensorOptions& options) { return options.dtype.value
 Tensor filled(SizesView sizes, const engine::Value& value) {
   checked_numel(sizes);
   return wrap(expand(value, sizes, {}));
-}
-
-// 0, 1, ..., n - 1 in `type`.
-engine::Value iota(std::int64_t n, DType type) {
-  return cast(engine::record(ir::Op::iota, {}, ir::ToShape{{n}}, {}), type, {});
-}
-
-engine::Value scaled(const engine::Value& index, const engine::Value& start, const engine::Value& step) {
-  const Dims sizes = sizes_of(index.type());
-  const engine::Value factors[] = {index, expand(step, sizes, {})};
-  const engine::Value terms[] = {expand(start, sizes, {}), engine::record(ir::Op::mul, factors, {})};
-  return engine::record(ir::Op::add, terms, {});
 }
 
 // ---- nested data ----
@@ -86,8 +75,7 @@ Tensor from_blob(void* data, SizesView sizes, SizesView strides, DType dtype, st
   auto storage = StoragePointer::adopt(
       new Storage(engine::leaf(engine::TypeRef::make(make_type(dtype, flat)), std::move(block)), access == Access::frozen));
   if (access == Access::shared) storage->share();
-  const Tensor base = Tensor::adopt(new TensorImpl(storage, storage->value().type_ref()));
-  return make_view(base, {0, Dims(sizes.begin(), sizes.end()), Dims(strides.begin(), strides.end())});
+  return on_storage(std::move(storage), dtype, {0, Dims(sizes.begin(), sizes.end()), Dims(strides.begin(), strides.end())});
 }
 
 Tensor from_blob(void* data, SizesView sizes, DType dtype, std::function<void()> deleter, Access access) {
@@ -112,63 +100,91 @@ Tensor tensor(const NestedData& data, TensorOptions options) {
   return from_bytes(bytes.data(), std::span<const std::int64_t>(sizes), type);
 }
 
+// ---- constants ----
+
 Tensor zeros(SizesView sizes, TensorOptions options) { return filled(sizes, engine::constant(to_literal(0, type_or_default(options)))); }
 Tensor ones(SizesView sizes, TensorOptions options) { return filled(sizes, engine::constant(to_literal(1, type_or_default(options)))); }
-// Braze has no uninitialised memory to give: an empty tensor is zero.
-Tensor empty(SizesView sizes, TensorOptions options) { return zeros(sizes, options); }
 
 Tensor full(SizesView sizes, Scalar value, TensorOptions options) {
   return filled(sizes, scalar_value(value, options.dtype.value_or(scalar_dtype(value))));
 }
 
-Tensor zeros_like(const Tensor& other) { return zeros(other.sizes(), {other.dtype()}); }
-Tensor ones_like(const Tensor& other) { return ones(other.sizes(), {other.dtype()}); }
-Tensor full_like(const Tensor& other, Scalar value) { return full(other.sizes(), value, {other.dtype()}); }
+Tensor scalar_tensor(Scalar value, TensorOptions options) { return full({}, value, {type_or_default(options)}); }
 
-Tensor arange(Scalar end, TensorOptions options) { return arange(0, end, 1, options); }
+namespace {
 
-// https://pytorch.org/docs/stable/generated/torch.arange.html
-Tensor arange(Scalar start, Scalar end, Scalar step, TensorOptions options) {
-  const double from = start.to_double(), to = end.to_double(), by = step.to_double();
-  require<ValueError>(by != 0, "step must be nonzero");
-  require<ValueError>(std::isfinite(from) && std::isfinite(to), "unsupported range: {} -> {}", from, to);
-  require<ValueError>((by > 0 && to >= from) || (by < 0 && to <= from), "upper bound and lower bound inconsistent with step sign: {} -> {} by {}", from,
-                      to, by);
-  const bool integral = !start.is_floating() && !end.is_floating() && !step.is_floating();
-  const DType type = options.dtype.value_or(integral ? DType::i64 : get_default_dtype());
-  // Counted in integers where all are: doubles would round past 2^53.
-  const double counted = std::ceil((to - from) / by);
-  require<ShapeError>(counted < 9.2e18, "arange from {} to {} by {} has more elements than 64 bits can count", from, to, by);
-  std::int64_t n = static_cast<std::int64_t>(counted);
-  if (integral) {
-    const __int128 span = static_cast<__int128>(end.to_int()) - start.to_int(), one = step.to_int();
-    n = static_cast<std::int64_t>((span + one + (one > 0 ? -1 : 1)) / one);
+// What stands for memory that nobody wrote to.
+engine::Value unwritten(DType type) {
+  static const bool fill = [] {
+    const char* text = std::getenv("BRAZE_FILL");
+    require<ValueError>(!text || std::string_view(text) == "nan", "BRAZE_FILL must be nan, not '{}'", text ? text : "");
+    return text != nullptr;
+  }();
+  if (!fill) return engine::constant(to_literal(0, type));
+  if (is_float(type)) return engine::constant(to_literal(std::numeric_limits<double>::quiet_NaN(), type));
+  if (type == DType::boolean) return engine::constant(to_literal(true, type));
+  const int bits = size_of(type) * 8 - is_signed(type);
+  return engine::constant(to_literal(static_cast<std::int64_t>((std::uint64_t{1} << bits) - 1), type));
+}
+
+// A dense tensor of one value, laid out by strides.
+Tensor laid_out(const engine::Value& value, std::span<const std::int64_t> sizes, const Dims& strides) {
+  const std::int64_t flat[] = {checked_numel(sizes)};
+  return on_storage(StoragePointer::adopt(new Storage(expand(value, flat, {}), false)), value.type().dtype, {0, Dims(sizes), strides});
+}
+
+Tensor filled_like(const Tensor& other, const engine::Value& value, MemoryFormat format) {
+  const Geometry g = checked(other).layout();
+  return laid_out(value, g.sizes, format_strides(g, format));
+}
+
+DType type_like(const Tensor& other, const TensorOptions& options) { return options.dtype.value_or(checked(other).dtype()); }
+
+}  // namespace
+
+Tensor empty(SizesView sizes, TensorOptions options, MemoryFormat format) {
+  const Geometry g{0, Dims(sizes.begin(), sizes.end()), contiguous_strides(sizes)};
+  checked_numel(sizes);
+  return laid_out(unwritten(type_or_default(options)), sizes, format_strides(g, format));
+}
+
+Tensor empty_strided(SizesView sizes, SizesView strides, TensorOptions options) {
+  require(sizes.size() == strides.size(), "mismatch in length of strides and shape");
+  const std::int64_t count = checked_numel(sizes);
+  std::int64_t elements = count == 0 ? 0 : 1;
+  for (std::size_t i = 0; i < sizes.size() && count > 0; ++i) {
+    require(strides[i] >= 0, "empty_strided: Negative strides are not supported at the moment, got strides: {}", sizes_text(strides));
+    std::int64_t reach = 0;
+    require<ShapeError>(!__builtin_mul_overflow(sizes[i] - 1, strides[i], &reach) && !__builtin_add_overflow(elements, reach, &elements),
+                        "empty_strided: sizes {} and strides {} reach past 64 bits", sizes_text(sizes), sizes_text(strides));
   }
-  const DType computed = integral ? DType::i64 : DType::f64;
-  return wrap(cast(scaled(iota(n, computed), scalar_value(start, computed), scalar_value(step, computed)), type, {}));
-}
-
-// Counts from the nearer end, as PyTorch does, so that both ends are exact.
-Tensor linspace(double start, double end, std::int64_t steps, TensorOptions options) {
-  require<ValueError>(steps >= 0, "number of steps must be non-negative, not {}", steps);
+  const std::int64_t flat[] = {elements};
   const DType type = type_or_default(options);
-  if (steps == 0) return zeros({0}, {type});
-  if (steps == 1) return full({1}, start, {type});
-  const DType computed = is_half(type) || !is_float(type) ? DType::f32 : type;
-  const double step = computed == DType::f32 ? static_cast<double>((static_cast<float>(end) - static_cast<float>(start)) / static_cast<float>(steps - 1))
-                                             : (end - start) / static_cast<double>(steps - 1);
-  const Tensor index = wrap(iota(steps, DType::i64));
-  const Tensor low = wrap(scaled(iota(steps, computed), scalar_value(start, computed), scalar_value(step, computed)));
-  const Tensor left = (steps - 1 - index).to(computed);
-  const Tensor high = end - left * step;
-  return where(index < steps / 2, low, high).to(type);
+  return on_storage(StoragePointer::adopt(new Storage(expand(unwritten(type), flat, {}), false)), type,
+                    {0, Dims(sizes.begin(), sizes.end()), Dims(strides.begin(), strides.end())});
 }
 
-Tensor eye(std::int64_t n, TensorOptions options) { return eye(n, n, options); }
-Tensor eye(std::int64_t n, std::int64_t m, TensorOptions options) {
-  require<ValueError>(n >= 0 && m >= 0, "n and m must not be negative, got {} and {}", n, m);
-  const Tensor rows = wrap(iota(n, DType::i64)).unsqueeze(1), columns = wrap(iota(m, DType::i64));
-  return (rows == columns).to(type_or_default(options));
+Tensor zeros_like(const Tensor& other, TensorOptions options, MemoryFormat format) {
+  return filled_like(other, engine::constant(to_literal(0, type_like(other, options))), format);
+}
+Tensor ones_like(const Tensor& other, TensorOptions options, MemoryFormat format) {
+  return filled_like(other, engine::constant(to_literal(1, type_like(other, options))), format);
+}
+Tensor full_like(const Tensor& other, Scalar value, TensorOptions options, MemoryFormat format) {
+  return filled_like(other, scalar_value(value, type_like(other, options)), format);
+}
+Tensor empty_like(const Tensor& other, TensorOptions options, MemoryFormat format) {
+  return filled_like(other, unwritten(type_like(other, options)), format);
+}
+
+Tensor ShapingMethods::new_empty(SizesView sizes, std::optional<DType> dtype) const { return empty(sizes, {dtype.value_or(self_of(this).dtype())}); }
+Tensor ShapingMethods::new_empty_strided(SizesView sizes, SizesView strides, std::optional<DType> dtype) const {
+  return empty_strided(sizes, strides, {dtype.value_or(self_of(this).dtype())});
+}
+Tensor ShapingMethods::new_zeros(SizesView sizes, std::optional<DType> dtype) const { return zeros(sizes, {dtype.value_or(self_of(this).dtype())}); }
+Tensor ShapingMethods::new_ones(SizesView sizes, std::optional<DType> dtype) const { return ones(sizes, {dtype.value_or(self_of(this).dtype())}); }
+Tensor ShapingMethods::new_full(SizesView sizes, Scalar value, std::optional<DType> dtype) const {
+  return full(sizes, value, {dtype.value_or(self_of(this).dtype())});
 }
 
 // ---- files ----
@@ -182,7 +198,7 @@ Tensor load_npy(const std::string& path) {
   runtime::Block block = runtime::Block::borrow(array.data, bytes, [held] {}, read_only);
   const std::int64_t flat[] = {count};
   const Tensor base = wrap(engine::leaf(engine::TypeRef::make(make_type(array.type, flat)), std::move(block)));
-  return make_view(base, {0, Dims(array.sizes.begin(), array.sizes.end()), Dims(array.strides.begin(), array.strides.end())});
+  return on_storage(base.impl()->storage, array.type, {0, Dims(array.sizes.begin(), array.sizes.end()), Dims(array.strides.begin(), array.strides.end())});
 }
 
 void save_npy(const std::string& path, const Tensor& tensor) {

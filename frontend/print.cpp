@@ -1,13 +1,14 @@
-// A tensor's text, as PyTorch prints it with its default options: 4 digits, 80 columns, 3 items at each edge past 1000 elements.
-// https://pytorch.org/docs/stable/generated/torch.set_printoptions.html
+// A tensor's text, as PyTorch prints it. https://pytorch.org/docs/stable/generated/torch.set_printoptions.html
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <mutex>
 #include <ostream>
 
 #include "braze/functions.h"
+#include "braze/printing.h"
 #include "frontend/promotion.h"
 #include "frontend/tensor_impl.h"
 #include "ir/scalar.h"
@@ -16,7 +17,18 @@ namespace braze {
 
 namespace {
 
-constexpr std::int64_t precision = 4, threshold = 1000, edge_items = 3, line_width = 80;
+struct Style {
+  std::int64_t precision = 4, threshold = 1000, edge_items = 3, line_width = 80;
+  std::optional<bool> scientific;
+};
+
+std::mutex style_mutex;
+Style current_style;
+
+Style style_now() {
+  std::lock_guard lock(style_mutex);
+  return current_style;
+}
 
 // Elements where they lie in memory, by offset: of a large tensor only what is shown is touched.
 class Elements {
@@ -49,7 +61,8 @@ std::string unsigned_nan(double value, std::string text) { return std::isnan(val
 // One width and one notation for all elements.
 class Formatter {
  public:
-  Formatter(const Elements& elements, std::span<const std::int64_t> shown) : elements_(elements) {
+  Formatter(const Elements& elements, std::span<const std::int64_t> shown, const Style& style)
+      : elements_(elements), precision_(static_cast<int>(style.precision)) {
     if (!elements.floating()) {
       for (const std::int64_t i : shown) widen(integer_text(i).size());
       return;
@@ -65,8 +78,11 @@ class Formatter {
       whole_ = whole_ && v == std::ceil(v);
     }
     if (values.empty()) return;
-    scientific_ = largest / smallest > 1000 || largest > 1e8 || (!whole_ && smallest < 1e-4);
-    for (const double v : values) widen(scientific_ ? fmt::format("{:.{}e}", v, precision).size() : whole_ ? fmt::format("{:.0f}", v).size() + 1 : fmt::format("{:.{}f}", v, precision).size());
+    scientific_ = style.scientific.value_or(largest / smallest > 1000 || largest > 1e8 || (!whole_ && smallest < 1e-4));
+    for (const double v : values)
+      widen(scientific_ ? fmt::format("{:.{}e}", v, precision_).size()
+            : whole_    ? fmt::format("{:.0f}", v).size() + 1
+                        : fmt::format("{:.{}f}", v, precision_).size());
   }
 
   std::int64_t width() const { return width_; }
@@ -78,11 +94,11 @@ class Formatter {
     } else {
       const double v = elements_.as_double(i);
       if (scientific_)
-        out = unsigned_nan(v, fmt::format("{:.{}e}", v, precision));
+        out = unsigned_nan(v, fmt::format("{:.{}e}", v, precision_));
       else if (whole_)
         out = std::isfinite(v) ? fmt::format("{:.0f}.", v) : unsigned_nan(v, fmt::format("{:.0f}", v));
       else
-        out = unsigned_nan(v, fmt::format("{:.{}f}", v, precision));
+        out = unsigned_nan(v, fmt::format("{:.{}f}", v, precision_));
     }
     return std::string(static_cast<std::size_t>(std::max<std::int64_t>(0, width_ - static_cast<std::int64_t>(out.size()))), ' ') + out;
   }
@@ -94,18 +110,20 @@ class Formatter {
     return elements_.type() == DType::boolean ? (v ? "True" : "False") : fmt::format("{}", v);
   }
   const Elements& elements_;
+  int precision_;
   std::int64_t width_ = 1;
   bool whole_ = true, scientific_ = false;
 };
 
 // Which indices of a dim are shown; -1 stands for the dots.
-std::vector<std::int64_t> shown_indices(std::int64_t size, bool summarise) {
+std::vector<std::int64_t> shown_indices(std::int64_t size, bool summarise, std::int64_t edge_items) {
   std::vector<std::int64_t> out;
-  const bool dots = summarise && size > 2 * edge_items;
+  const bool dots = summarise && size / 2 >= edge_items && size > 2 * edge_items;
   for (std::int64_t i = 0; i < size; ++i) {
     if (dots && i == edge_items) {
       out.push_back(-1);
       i = size - edge_items;  // the rest is not even looked at
+      if (i == size) break;
     }
     out.push_back(i);
   }
@@ -114,11 +132,11 @@ std::vector<std::int64_t> shown_indices(std::int64_t size, bool summarise) {
 
 class Printer {
  public:
-  explicit Printer(const Tensor& tensor) : elements_(tensor), summarise_(tensor.numel() > threshold) {
+  Printer(const Tensor& tensor, const Style& style) : elements_(tensor), style_(style), summarise_(tensor.numel() > style.threshold) {
     collect(0, 0);
   }
 
-  std::string body(std::int64_t indent) const { return part(Formatter(elements_, shown_), 0, 0, indent); }
+  std::string body(std::int64_t indent) const { return part(Formatter(elements_, shown_, style_), 0, 0, indent); }
 
  private:
   std::size_t rank() const { return elements_.sizes().size(); }
@@ -129,7 +147,7 @@ class Printer {
       shown_.push_back(offset);
       return;
     }
-    for (const std::int64_t i : shown_indices(elements_.sizes()[dim], summarise_))
+    for (const std::int64_t i : shown_indices(elements_.sizes()[dim], summarise_, style_.edge_items))
       if (i >= 0) collect(dim + 1, offset + i * elements_.strides()[dim]);
   }
 
@@ -138,11 +156,11 @@ class Printer {
     const std::int64_t size = elements_.sizes()[dim];
     std::vector<std::string> items;
     const bool vector = dim + 1 == rank();
-    for (const std::int64_t i : shown_indices(size, summarise_))
+    for (const std::int64_t i : shown_indices(size, summarise_, style_.edge_items))
       items.push_back(i < 0 ? (vector ? " ..." : "...") : part(formatter, dim + 1, offset + i * elements_.strides()[dim], indent + 1));
     const std::string margin(static_cast<std::size_t>(indent) + 1, ' ');
     if (!vector) return fmt::format("[{}]", fmt::join(items, "," + std::string(rank() - dim - 1, '\n') + margin));
-    const auto per_line = static_cast<std::size_t>(std::max<std::int64_t>(1, (line_width - indent) / (formatter.width() + 2)));
+    const auto per_line = static_cast<std::size_t>(std::max<std::int64_t>(1, (style_.line_width - indent) / (formatter.width() + 2)));
     std::string out = "[";
     for (std::size_t i = 0; i < items.size(); ++i) {
       if (i > 0) out += i % per_line == 0 ? ",\n" + margin : ", ";
@@ -152,6 +170,7 @@ class Printer {
   }
 
   Elements elements_;
+  Style style_;
   bool summarise_;
   std::vector<std::int64_t> shown_;
 };
@@ -163,6 +182,7 @@ std::string python_tuple(const Sizes& sizes) { return sizes.size() == 1 ? fmt::f
 std::string Tensor::str() const {
   if (!defined()) return "tensor(undefined)";
   constexpr std::string_view prefix = "tensor(";
+  const Style style = style_now();
   const DType type = dtype();
   const bool default_type = type == get_default_dtype() || type == DType::i64 || type == DType::boolean;
   std::vector<std::string> suffixes;
@@ -172,13 +192,13 @@ std::string Tensor::str() const {
     if (dim() != 1) suffixes.push_back("size=" + python_tuple(sizes()));
     if (type != get_default_dtype()) suffixes.push_back(fmt::format("dtype=braze.{}", info(type).torch_name));
   } else {
-    text += Printer(*this).body(static_cast<std::int64_t>(prefix.size()));
+    text += Printer(*this, style).body(static_cast<std::int64_t>(prefix.size()));
     if (!default_type) suffixes.push_back(fmt::format("dtype=braze.{}", info(type).torch_name));
   }
   const std::size_t newline = text.rfind('\n');
   std::size_t last_line = text.size() - (newline == std::string::npos ? std::size_t(-1) : newline) + 1;
   for (const std::string& suffix : suffixes) {
-    if (last_line + suffix.size() + 2 > static_cast<std::size_t>(line_width)) {
+    if (last_line + suffix.size() + 2 > static_cast<std::size_t>(style.line_width)) {
       text += ",\n" + std::string(prefix.size(), ' ') + suffix;
       last_line = prefix.size() + suffix.size();
     } else {
@@ -187,6 +207,30 @@ std::string Tensor::str() const {
     }
   }
   return text + ")";
+}
+
+void set_printoptions(const PrintOptions& options) {
+  const auto profile = options.profile;
+  require<ValueError>(profile.empty() || profile == "default" || profile == "short" || profile == "full",
+                      "the profile must be default, short or full, not '{}'", profile);
+  for (const auto& [name, number] : {std::pair{"precision", options.precision}, {"threshold", options.threshold},
+                                     {"edgeitems", options.edgeitems}, {"linewidth", options.linewidth}})
+    require<ValueError>(number.value_or(0) >= 0, "set_printoptions: {} must not be negative, got {}", name, number.value_or(0));
+  std::lock_guard lock(style_mutex);
+  Style& s = current_style;
+  if (!profile.empty()) s = {};
+  if (profile == "short") s.precision = s.edge_items = 2;
+  if (profile == "full") s.threshold = std::numeric_limits<std::int64_t>::max();
+  s.precision = options.precision.value_or(s.precision);
+  s.threshold = options.threshold.value_or(s.threshold);
+  s.edge_items = options.edgeitems.value_or(s.edge_items);
+  s.line_width = options.linewidth.value_or(s.line_width);
+  s.scientific = options.sci_mode;
+}
+
+PrintOptions get_printoptions() {
+  const Style s = style_now();
+  return {s.precision, s.threshold, s.edge_items, s.line_width, s.scientific, {}};
 }
 
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor) { return out << tensor.str(); }

@@ -87,7 +87,7 @@ std::int64_t checked_numel(std::span<const std::int64_t> sizes) {
   std::int64_t count = 1;
   bool overflow = false, empty = false;
   for (const std::int64_t s : sizes) {
-    require<ShapeError>(s >= 0, "sizes must not be negative: {}", sizes_text(sizes));
+    require<ShapeError>(s >= 0, "Trying to create tensor with negative dimension {}: {}", s, sizes_text(sizes));
     empty |= s == 0;
     overflow |= __builtin_mul_overflow(count, std::max<std::int64_t>(s, 1), &count);
   }

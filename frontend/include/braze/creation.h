@@ -47,18 +47,39 @@ Tensor from_blob(void* data, SizesView sizes, DType dtype, std::function<void()>
 Tensor from_blob(void* data, SizesView sizes, SizesView strides, DType dtype, std::function<void()> deleter = {},
                  Access access = Access::shared);
 
+// ---- constants: of the default dtype unless told ----
+// Throws ShapeError for negative sizes, and for more elements than 64 bits can count.
 Tensor zeros(SizesView sizes, TensorOptions options = {});
 Tensor ones(SizesView sizes, TensorOptions options = {});
+// The dtype is the value's: bool, int64 or the default dtype. https://pytorch.org/docs/stable/generated/torch.full.html
 Tensor full(SizesView sizes, Scalar value, TensorOptions options = {});
-Tensor empty(SizesView sizes, TensorOptions options = {});
-Tensor zeros_like(const Tensor& other);
-Tensor ones_like(const Tensor& other);
-Tensor full_like(const Tensor& other, Scalar value);
-// start, start + step, ... before end. Integer arguments give int64. Throws ValueError for a zero step or the wrong direction.
+// Uninitialised for whoever relies on it: Braze's is zero, or with BRAZE_FILL=nan NaN, the largest integer or true, which finds
+// reads of what was never written. https://pytorch.org/docs/stable/generated/torch.empty.html
+Tensor empty(SizesView sizes, TensorOptions options = {}, MemoryFormat format = MemoryFormat::contiguous);
+Tensor empty_strided(SizesView sizes, SizesView strides, TensorOptions options = {});
+// No dims, of the default dtype whatever the value is. https://pytorch.org/docs/stable/generated/torch.scalar_tensor.html
+Tensor scalar_tensor(Scalar value, TensorOptions options = {});
+
+// With another tensor's sizes, dtype and, unless told, order in memory.
+Tensor zeros_like(const Tensor& other, TensorOptions options = {}, MemoryFormat format = MemoryFormat::preserve);
+Tensor ones_like(const Tensor& other, TensorOptions options = {}, MemoryFormat format = MemoryFormat::preserve);
+Tensor full_like(const Tensor& other, Scalar value, TensorOptions options = {}, MemoryFormat format = MemoryFormat::preserve);
+Tensor empty_like(const Tensor& other, TensorOptions options = {}, MemoryFormat format = MemoryFormat::preserve);
+
+// ---- sequences ----
+// start, start + step, ... before end. Integer arguments give int64. Throws for a zero step or the wrong direction.
+// https://pytorch.org/docs/stable/generated/torch.arange.html
 Tensor arange(Scalar end, TensorOptions options = {});
 Tensor arange(Scalar start, Scalar end, Scalar step = 1, TensorOptions options = {});
-Tensor linspace(double start, double end, std::int64_t steps, TensorOptions options = {});
+// `steps` numbers from start to end, both exact. https://pytorch.org/docs/stable/generated/torch.linspace.html
+Tensor linspace(Scalar start, Scalar end, std::int64_t steps, TensorOptions options = {});
+// base to the power of each of them. https://pytorch.org/docs/stable/generated/torch.logspace.html
+Tensor logspace(Scalar start, Scalar end, std::int64_t steps, double base = 10, TensorOptions options = {});
+// Ones on the diagonal. https://pytorch.org/docs/stable/generated/torch.eye.html
 Tensor eye(std::int64_t n, TensorOptions options = {});
 Tensor eye(std::int64_t n, std::int64_t m, TensorOptions options = {});
+// Row and column of each element of a triangle, as two rows of int64. https://pytorch.org/docs/stable/generated/torch.tril_indices.html
+Tensor tril_indices(std::int64_t row, std::int64_t col, std::int64_t offset = 0, TensorOptions options = {DType::i64});
+Tensor triu_indices(std::int64_t row, std::int64_t col, std::int64_t offset = 0, TensorOptions options = {DType::i64});
 
 }  // namespace braze

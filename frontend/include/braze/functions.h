@@ -7,6 +7,7 @@
 #include "braze/functional.h"   // IWYU pragma: export
 #include "braze/linalg.h"       // IWYU pragma: export
 #include "braze/picking.h"      // IWYU pragma: export
+#include "braze/printing.h"     // IWYU pragma: export
 #include "braze/random.h"       // IWYU pragma: export
 #include "braze/reductions.h"   // IWYU pragma: export
 #include "braze/shaping.h"      // IWYU pragma: export

@@ -1,0 +1,36 @@
+"""Functions whose tensors come one by one, and the Tensor's attributes about what it is a view of."""
+from . import _braze
+from ._braze import Size, Tensor
+
+_functions = _braze._functions[""]
+
+
+def _one_by_one(name):
+    function = _functions[name]
+
+    def spread(*tensors, **options):
+        if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
+            return function(tensors[0], **options)
+        if len(tensors) == 1 and name.startswith("atleast"):
+            return function(tensors[0])
+        return function(tensors, **options)
+
+    spread.__name__ = spread.__qualname__ = name
+    spread.__module__ = "braze"
+    spread.__doc__ = function.__doc__
+    return spread
+
+
+block_diag, cartesian_prod, meshgrid = _one_by_one("block_diag"), _one_by_one("cartesian_prod"), _one_by_one("meshgrid")
+broadcast_tensors = _one_by_one("broadcast_tensors")
+atleast_1d, atleast_2d, atleast_3d = _one_by_one("atleast_1d"), _one_by_one("atleast_2d"), _one_by_one("atleast_3d")
+
+
+def broadcast_shapes(*shapes):
+    """The common sizes of several. RuntimeError where they do not broadcast.
+    https://pytorch.org/docs/stable/generated/torch.broadcast_shapes.html"""
+    return _functions["_broadcast_shapes"]([(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes])
+
+
+Tensor._base = property(Tensor._base_or_none, doc="The tensor that this is a view of, or None.")
+Tensor.data = property(lambda self: self.detach(), Tensor.set_data, doc="The same memory without gradient; setting it takes another tensor's.")
