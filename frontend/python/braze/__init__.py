@@ -24,6 +24,7 @@ from ._engine import as_torch, compile, eager, explain
 from ._products import chain_matmul, einsum
 from ._info import finfo, iinfo, is_storage, is_tensor, typename
 from ._serialization import load, save
+from ._shaping import (atleast_1d, atleast_2d, atleast_3d, block_diag, broadcast_shapes, broadcast_tensors, cartesian_prod, meshgrid)
 from .random import get_rng_state, set_rng_state
 
 globals().update(_tensor.typed_constructors)
