@@ -25,6 +25,8 @@ void translate_exception() noexcept {
     set(PyExc_TypeError, e.what());
   } catch (const ValueError& e) {
     set(PyExc_ValueError, e.what());
+  } catch (const NotImplementedError& e) {
+    set(PyExc_NotImplementedError, e.what());
   } catch (const std::bad_alloc&) {
     set(PyExc_RuntimeError, "braze: can't allocate memory: you tried to allocate more than there is");
   } catch (const std::exception& e) {

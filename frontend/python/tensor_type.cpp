@@ -177,7 +177,12 @@ PyObject* power(PyObject* a, PyObject* b, PyObject*) { return binary<op_power_of
 PyObject* power_in_place(PyObject* a, PyObject* b, PyObject*) { return binary_in_place<in_place_power_of, in_place_power_name>(a, b); }
 
 PyObject* negate(PyObject* self) { return guarded([&] { return wrap(-In(tensor_of(self))); }); }
-PyObject* invert(PyObject* self) { return guarded([&] { return wrap(~In(tensor_of(self))); }); }
+PyObject* invert(PyObject* self) {
+  return guarded([&] {
+    require<TypeError>(!is_float(tensor_of(self).dtype()), "~ (operator.invert) is only implemented on integer and Boolean-type tensors");
+    return wrap(~In(tensor_of(self)));
+  });
+}
 PyObject* absolute(PyObject* self) { return guarded([&] { return wrap(abs(tensor_of(self))); }); }
 PyObject* positive(PyObject* self) {
   return guarded([&] {
