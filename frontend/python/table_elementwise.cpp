@@ -205,10 +205,6 @@ const Rows more_operands{
 const Rows dtypes{
     {"result_type(Tensor|Scalar tensor1, Tensor|Scalar tensor2) -> object", function,
      [](Arguments& a) { return result_type(a.in(0), a.in(1)); }, "The dtype of an operation on both."},
-    {"can_cast(ScalarType from_, ScalarType to) -> bool", function, [](Arguments& a) { return can_cast(a.dtype(0), a.dtype(1)); },
-     "Whether a result of one dtype may be written into the other."},
-    {"promote_types(ScalarType type1, ScalarType type2) -> object", function,
-     [](Arguments& a) { return promote_types(a.dtype(0), a.dtype(1)); }, "The smallest dtype that holds both."},
     {"is_complex(Tensor input) -> bool", function | method, [](Arguments& a) { return is_complex(a.tensor(0)); }},
     {"is_nonzero(Tensor input) -> bool", function | method, [](Arguments& a) { return is_nonzero(a.tensor(0)); },
      "Whether the one element is not zero."},
