@@ -41,6 +41,20 @@ void write_file(const std::string& path, std::span<const std::span<const char>> 
 // Registers what to do around fork(): `before` in the parent, then `parent` and `child` on either side.
 void at_fork(void (*before)(), void (*parent)(), void (*child)());
 
+// A shared library of the system's, loaded apart from the host's own symbols and kept for ever. Symbols of the libraries that it
+// depends on count as its own.
+class Library {
+ public:
+  explicit Library(const std::string& name);
+  bool loaded() const { return handle_ != nullptr; }
+  const std::string& error() const { return error_; }
+  void* symbol(const std::string& name) const;  // null where there is none
+
+ private:
+  void* handle_;
+  std::string error_;
+};
+
 // Floating-point control of this thread as IEEE has it (round to nearest, subnormals kept, no traps) for as long as it lives;
 // a host may have changed it.
 class FloatControl {

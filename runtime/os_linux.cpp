@@ -1,3 +1,4 @@
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -219,5 +220,10 @@ FloatControl::~FloatControl() {
 FloatControl::FloatControl() : saved_(0), changed_(false) {}
 FloatControl::~FloatControl() = default;
 #endif
+
+Library::Library(const std::string& name) : handle_(dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL)) {
+  if (!handle_) error_ = dlerror();  // NOLINT: glibc's is thread-safe
+}
+void* Library::symbol(const std::string& name) const { return handle_ ? dlsym(handle_, name.c_str()) : nullptr; }
 
 }  // namespace braze::runtime::os
