@@ -86,10 +86,11 @@ int set_item(PyObject* self, PyObject* key, PyObject* value) {
     const Entries entries(key);
     if (is_tensor(value)) {
       t.index_assign(entries.view(), tensor_of(value));
-    } else if (is_number(value) && !is_numpy_scalar(value)) {
+    } else if (PyFloat_Check(value) || PyLong_Check(value) || PyComplex_Check(value)) {  // NumPy's other scalars are refused, as in PyTorch
       t.index_assign(entries.view(), to_scalar(value));
     } else {
-      raise(PyExc_TypeError, "can't assign a {} to a {}", type_name(value), type_name(self));
+      const Object name = Object::steal(PyObject_CallMethod(self, "type", nullptr));
+      raise(PyExc_TypeError, "can't assign a {} to a {}", type_name(value), text_of(name.get()));
     }
   });
 }

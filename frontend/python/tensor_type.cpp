@@ -52,7 +52,6 @@ void deallocate(PyObject* object) {
   PyTypeObject* type = Py_TYPE(object);
   if (PyObject_GC_IsTracked(object)) PyObject_GC_UnTrack(object);
   if (self->weak_references) PyObject_ClearWeakRefs(object);
-  if (type != tensor_type && type->tp_finalize && PyObject_CallFinalizerFromDealloc(object) < 0) return;
   Py_CLEAR(self->dict);
   if (self->tensor.defined() && self->tensor.host_object() == object) self->tensor.set_host_object(nullptr);
   self->tensor.~Tensor();
