@@ -119,6 +119,9 @@ bool reduces(Op op, DType type) {
 bool divides(Op op) { return op == Op::floor_divide || op == Op::trunc_divide || op == Op::remainder || op == Op::fmod; }
 // Ops whose results depend on values alone: no integer division by zero, no sign of a NaN.
 bool usable(Op op, DType type) {
+  // PyTorch's own rules, beside the table's.
+  if (type == DType::boolean && (op == Op::shift_left || op == Op::shift_right)) return false;
+  if (is_half(type) && op == Op::ldexp) return false;  // a product with a rounded power
   if (op == Op::signbit || op == Op::copysign) return !is_float(type) && ir::accepts(op, type);
   return !(divides(op) && !is_float(type)) && ir::accepts(op, type);
 }
@@ -473,6 +476,8 @@ class Runner {
   void elementwise(const Step& s, int operands, bool in_place) {
     if (operands == 2 && (!defined(s.b) || model(s.b).type() != model(s.a).type())) return;
     const DType mine = model(s.a).type();
+    const bool floats_only = s.op == Op::hypot || s.op == Op::nextafter || s.op == Op::gammainc || s.op == Op::gammaincc;
+    if (floats_only && !is_float(mine)) return;
     const bool promotes = ir::info(s.op).accepts == ir::Accepts::real && !is_float(mine) && !in_place;
     const DType type = promotes ? DType::f32 : mine;
     if (!usable(s.op, type)) return;
