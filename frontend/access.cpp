@@ -113,6 +113,20 @@ bool overlaps_itself(const Geometry& g) {
   }
 }
 
+// Whether the elements fill a stretch of memory, in whatever order of axes.
+bool is_dense(const Geometry& g) {
+  AxisOrder axes;
+  for (std::size_t i = 0; i < g.sizes.size(); ++i)
+    if (g.sizes[i] != 1) axes.push_back(static_cast<std::uint8_t>(i));
+  std::sort(axes.begin(), axes.end(), [&](std::uint8_t a, std::uint8_t b) { return g.strides[a] < g.strides[b]; });
+  std::int64_t step = 1;
+  for (const std::uint8_t axis : axes) {
+    if (g.strides[axis] != step) return false;
+    step *= g.sizes[axis];
+  }
+  return true;
+}
+
 }  // namespace
 
 TensorImpl& checked(const Tensor& tensor) {
@@ -175,7 +189,25 @@ void write(TensorImpl& tensor, engine::Value value, ir::Location where) {
   storage.set(engine::record(ir::Op::store, operands, std::move(layout), where));
 }
 
+// PyTorch refuses to read memory that it is writing, but for the very same elements; it looks at dense operands alone.
+void require_no_partial_overlap(const TensorImpl& target, const In& operand) {
+  if (operand.is_scalar() || operand.tensor().impl() == &target) return;
+  const TensorImpl& source = checked(operand.tensor());
+  if (source.storage.get() != target.storage.get() || source.numel() == 0) return;
+  const Geometry a = target.layout(), b = source.layout();
+  if (!is_dense(a) || !is_dense(b)) return;
+  // In bytes: two dtypes may look at one storage.
+  const std::int64_t a_size = size_of(target.dtype()), b_size = size_of(source.dtype());
+  const std::int64_t a_begin = a.offset * a_size, a_end = a_begin + a.numel() * a_size;
+  const std::int64_t b_begin = b.offset * b_size, b_end = b_begin + b.numel() * b_size;
+  const bool same = a_begin == b_begin && a_end == b_end && a.strides == b.strides;
+  require(same || a_begin >= b_end || b_begin >= a_end,
+          "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. Please "
+          "clone() the tensor before performing the operation.");
+}
+
 void write_cast(TensorImpl& tensor, const In& value, ir::Location where) {
+  require_no_partial_overlap(tensor, value);
   write(tensor, fitted(value, tensor.dtype(), sizes_of(*tensor.type), where), where);
 }
 

@@ -237,34 +237,6 @@ void write_result(TensorImpl& target, engine::Value value, ir::Location where) {
   write(target, cast(value, wanted, where), where);
 }
 
-// Whether the elements fill a stretch of memory, in whatever order of axes.
-bool is_dense(const Geometry& g) {
-  AxisOrder axes;
-  for (std::size_t i = 0; i < g.sizes.size(); ++i)
-    if (g.sizes[i] != 1) axes.push_back(static_cast<std::uint8_t>(i));
-  std::sort(axes.begin(), axes.end(), [&](std::uint8_t a, std::uint8_t b) { return g.strides[a] < g.strides[b]; });
-  std::int64_t step = 1;
-  for (const std::uint8_t axis : axes) {
-    if (g.strides[axis] != step) return false;
-    step *= g.sizes[axis];
-  }
-  return true;
-}
-
-// PyTorch refuses to read memory that it is writing, but for the very same elements; it looks at dense operands alone.
-void require_no_partial_overlap(const TensorImpl& target, const In& operand) {
-  if (operand.is_scalar() || operand.tensor().impl() == &target) return;
-  const TensorImpl& source = checked(operand.tensor());
-  if (source.storage.get() != target.storage.get() || source.numel() == 0) return;
-  const Geometry a = target.layout(), b = source.layout();
-  if (!is_dense(a) || !is_dense(b)) return;
-  const std::int64_t a_end = a.offset + a.numel(), b_end = b.offset + b.numel();
-  const bool same = a.offset == b.offset && a_end == b_end && a.strides == b.strides;
-  require(same || a.offset >= b_end || b.offset >= a_end,
-          "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. Please "
-          "clone() the tensor before performing the operation.");
-}
-
 }  // namespace
 
 void elementwise_in_place(ir::Op op, Tensor& target, std::span<const In* const> operands) {

@@ -208,6 +208,8 @@ engine::Value read(const TensorImpl& tensor, ir::Location where);
 void write(TensorImpl& tensor, engine::Value value, ir::Location where);
 // The same, for a number or a tensor of other sizes or dtype: broadcasts and casts first.
 void write_cast(TensorImpl& tensor, const In& value, ir::Location where);
+// Throws where `operand` shares memory with the tensor that a write to it would change under it, as PyTorch does.
+void require_no_partial_overlap(const TensorImpl& target, const In& operand);
 // Throws where write would: read-only memory, elements that overlap.
 void require_writable(const TensorImpl& tensor);
 // Elements at flat positions (i64) of the tensor's storage.
