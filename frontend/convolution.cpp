@@ -7,8 +7,8 @@ namespace braze {
 
 Dims each_dim(std::string_view function, std::string_view name, SizesView given, std::size_t rank) {
   require(given.size() == 1 || given.size() == rank,
-          "expected {} to be a single integer value or a list of {} values to match the {} dimensions, but got {}={}", name, rank, function,
-          name, sizes_text(given));
+          "expected {} to be a single integer value or a list of {} values to match the {} dimensions, but got {}={}", name, rank,
+          function, name, sizes_text(given));
   Dims out;
   for (std::size_t i = 0; i < rank; ++i) out.push_back(given[given.size() == 1 ? 0 : i]);
   return out;
@@ -92,8 +92,8 @@ struct Convolution {
 void require_types(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   require(x.dtype() == weight.dtype(), "Input type ({}) and weight type ({}) should be the same", cpp_type(x.dtype()),
           cpp_type(weight.dtype()));
-  require(!bias.defined() || x.dtype() == bias.dtype(), "Input type ({}) and bias type ({}) should be the same", cpp_type(x.dtype()),
-          bias.defined() ? cpp_type(bias.dtype()) : "");
+  require(!bias.defined() || x.dtype() == bias.dtype(), "Input type ({}) and bias type ({}) should be the same",
+          cpp_type(x.dtype()), bias.defined() ? cpp_type(bias.dtype()) : "");
   if (x.dtype() == DType::boolean) fail<NotImplementedError>("\"slow_conv2d_cpu\" not implemented for 'Bool'");
 }
 
@@ -109,19 +109,21 @@ void require_positive(const Windows& w, std::int64_t groups) {
 std::string by_text(std::span<const std::int64_t> sizes) { return fmt::format("({})", fmt::join(sizes, " x ")); }
 
 void require_bias(const Tensor& weight, const Tensor& bias, std::int64_t channels) {
-  require<ShapeError>(!bias.defined() || (bias.dim() == 1 && bias.size(0) == channels),
-                      "Given weight of size {}, expected bias to be 1-dimensional with {} elements, but got bias of size {} instead",
-                      sizes_text(weight.sizes()), channels, bias.defined() ? sizes_text(bias.sizes()) : "");
+  require<ShapeError>(
+      !bias.defined() || (bias.dim() == 1 && bias.size(0) == channels),
+      "Given weight of size {}, expected bias to be 1-dimensional with {} elements, but got bias of size {} instead",
+      sizes_text(weight.sizes()), channels, bias.defined() ? sizes_text(bias.sizes()) : "");
 }
 
 void require_fit(const Convolution& c, const Tensor& x, const Tensor& weight, const Tensor& bias) {
-  require<ShapeError>(weight.size(0) >= c.groups && weight.size(0) % c.groups == 0,
-                      "Given groups={}, expected weight to be at least {} at dimension 0, and divisible by it, but got weight of size {} "
-                      "instead",
-                      c.groups, c.groups, sizes_text(weight.sizes()));
+  require<ShapeError>(
+      weight.size(0) >= c.groups && weight.size(0) % c.groups == 0,
+      "Given groups={}, expected weight to be at least {} at dimension 0, and divisible by it, but got weight of size {} "
+      "instead",
+      c.groups, c.groups, sizes_text(weight.sizes()));
   require<ShapeError>(x.size(1) == weight.size(1) * c.groups,
-                      "Given groups={}, weight of size {}, expected input{} to have {} channels, but got {} channels instead", c.groups,
-                      sizes_text(weight.sizes()), sizes_text(x.sizes()), weight.size(1) * c.groups, x.size(1));
+                      "Given groups={}, weight of size {}, expected input{} to have {} channels, but got {} channels instead",
+                      c.groups, sizes_text(weight.sizes()), sizes_text(x.sizes()), weight.size(1) * c.groups, x.size(1));
   require_bias(weight, bias, weight.size(0));
   Dims padded, reach;
   bool fits = true;
@@ -130,9 +132,9 @@ void require_fit(const Convolution& c, const Tensor& x, const Tensor& weight, co
     reach.push_back(c.windows.reach(i));
     fits &= padded[i] >= reach[i];
   }
-  require<ShapeError>(fits,
-                      "Calculated padded input size per channel: {}. Kernel size: {}. Kernel size can't be greater than actual input size",
-                      by_text(padded), by_text(reach));
+  require<ShapeError>(
+      fits, "Calculated padded input size per channel: {}. Kernel size: {}. Kernel size can't be greater than actual input size",
+      by_text(padded), by_text(reach));
 }
 
 // The bias as [O, 1, ...].
@@ -179,12 +181,15 @@ Tensor conv(std::string_view name, std::size_t rank, const In& input, const Tens
   const Batched x = with_batch(name, tensor_argument(input, name, "input"), rank);
   checked(weight);
   require<ShapeError>(weight.dim() == static_cast<std::int64_t>(rank + 2),
-                      "Expected {}-dimensional weight for {}, but got weight of size {} instead", rank + 2, name, sizes_text(weight.sizes()));
-  require(padding.name().empty() || padding.name() == "same" || padding.name() == "valid", "Invalid padding string: '{}'", padding.name());
+                      "Expected {}-dimensional weight for {}, but got weight of size {} instead", rank + 2, name,
+                      sizes_text(weight.sizes()));
+  require(padding.name().empty() || padding.name() == "same" || padding.name() == "valid", "Invalid padding string: '{}'",
+          padding.name());
   const Sizes none{0};
-  Convolution c{name, {spatial_sizes(weight), each_dim("convolution", "stride", stride, rank),
-                       each_dim("convolution", "padding", padding.name().empty() ? padding.amounts() : none, rank),
-                       each_dim("convolution", "dilation", dilation, rank)},
+  Convolution c{name,
+                {spatial_sizes(weight), each_dim("convolution", "stride", stride, rank),
+                 each_dim("convolution", "padding", padding.name().empty() ? padding.amounts() : none, rank),
+                 each_dim("convolution", "dilation", dilation, rank)},
                 groups};
   require_positive(c.windows, groups);
   require_types(x.tensor, weight, bias);
@@ -198,7 +203,8 @@ Tensor conv_transpose(std::string_view name, std::size_t rank, const In& input, 
   const SourceLine line(input.where());
   const Batched x = with_batch(name, tensor_argument(input, name, "input"), rank);
   require<ShapeError>(weight.dim() == static_cast<std::int64_t>(rank + 2),
-                      "Expected {}-dimensional weight for {}, but got weight of size {} instead", rank + 2, name, sizes_text(weight.sizes()));
+                      "Expected {}-dimensional weight for {}, but got weight of size {} instead", rank + 2, name,
+                      sizes_text(weight.sizes()));
   const Windows w{spatial_sizes(weight), each_dim("convolution", "stride", stride, rank),
                   each_dim("convolution", "padding", padding, rank), each_dim("convolution", "dilation", dilation, rank)};
   const Dims extra = each_dim("convolution", "output_padding", output_padding, rank);
@@ -233,15 +239,15 @@ Tensor conv_transpose(std::string_view name, std::size_t rank, const In& input, 
 
 }  // namespace
 
-#define BRAZE_CONVOLUTIONS(rank)                                                                                                \
-  Tensor conv##rank##d(const In& input, const Tensor& weight, const Tensor& bias, SizesView stride,                             \
-                       const ConvolutionPadding& padding,                                                                       \
-                       SizesView dilation, std::int64_t groups) {                                                               \
-    return conv("conv" #rank "d", rank, input, weight, bias, stride, padding, dilation, groups);                                \
-  }                                                                                                                             \
+#define BRAZE_CONVOLUTIONS(rank)                                                                                                 \
+  Tensor conv##rank##d(const In& input, const Tensor& weight, const Tensor& bias, SizesView stride,                              \
+                       const ConvolutionPadding& padding, SizesView dilation, std::int64_t groups) {                             \
+    return conv("conv" #rank "d", rank, input, weight, bias, stride, padding, dilation, groups);                                 \
+  }                                                                                                                              \
   Tensor conv_transpose##rank##d(const In& input, const Tensor& weight, const Tensor& bias, SizesView stride, SizesView padding, \
-                                 SizesView output_padding, std::int64_t groups, SizesView dilation) {                           \
-    return conv_transpose("conv_transpose" #rank "d", rank, input, weight, bias, stride, padding, output_padding, groups, dilation); \
+                                 SizesView output_padding, std::int64_t groups, SizesView dilation) {                            \
+    return conv_transpose("conv_transpose" #rank "d", rank, input, weight, bias, stride, padding, output_padding, groups,        \
+                          dilation);                                                                                             \
   }
 BRAZE_CONVOLUTIONS(1)
 BRAZE_CONVOLUTIONS(2)
@@ -256,11 +262,13 @@ Windows two_dims(std::string_view function, SizesView kernel, SizesView dilation
   const Windows w{each_dim(function, "kernel_size", kernel, 2), each_dim(function, "stride", stride, 2),
                   each_dim(function, "padding", padding, 2), each_dim(function, "dilation", dilation, 2)};
   for (std::size_t i = 0; i < 2; ++i) {
-    require(w.kernel[i] > 0, "kernel size should be greater than zero, but got kernel_height: {} kernel_width: {}", w.kernel[0], w.kernel[1]);
-    require(w.dilation[i] > 0, "dilation should be greater than zero, but got dilation_height: {} dilation_width: {}", w.dilation[0],
-            w.dilation[1]);
+    require(w.kernel[i] > 0, "kernel size should be greater than zero, but got kernel_height: {} kernel_width: {}", w.kernel[0],
+            w.kernel[1]);
+    require(w.dilation[i] > 0, "dilation should be greater than zero, but got dilation_height: {} dilation_width: {}",
+            w.dilation[0], w.dilation[1]);
     require(w.padding[i] >= 0, "padding should be non-negative, but got pad_height: {} pad_width: {}", w.padding[0], w.padding[1]);
-    require(w.stride[i] > 0, "stride should be greater than zero, but got stride_height: {} stride_width: {}", w.stride[0], w.stride[1]);
+    require(w.stride[i] > 0, "stride should be greater than zero, but got stride_height: {} stride_width: {}", w.stride[0],
+            w.stride[1]);
   }
   return w;
 }
@@ -275,41 +283,47 @@ Tensor unfold(const In& input, SizesView kernel_size, SizesView dilation, SizesV
   const SourceLine line(input.where());
   const Tensor& given = tensor_argument(input, "unfold", "input");
   const Windows w = two_dims("im2col", kernel_size, dilation, padding, stride);
-  require<ShapeError>(given.dim() == 3 || given.dim() == 4,
-                      "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: {}",
-                      sizes_text(given.sizes()));
+  require<ShapeError>(
+      given.dim() == 3 || given.dim() == 4,
+      "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: {}",
+      sizes_text(given.sizes()));
   const Batched x{given.dim() == 3 ? given.unsqueeze(0) : given, given.dim() == 3};
   const Dims out{blocks(w, 0, x.tensor.size(2)), blocks(w, 1, x.tensor.size(3))};
-  require<ShapeError>(out[0] > 0 && out[1] > 0,
-                      "Given input with spatial size ({}, {}), kernel_size=({}, {}), dilation=({}, {}), padding=({}, {}), stride=({}, {}), "
-                      "calculated shape of the array of sliding blocks as ({}, {}), but its components must be at least one.",
-                      x.tensor.size(2), x.tensor.size(3), w.kernel[0], w.kernel[1], w.dilation[0], w.dilation[1], w.padding[0],
-                      w.padding[1], w.stride[0], w.stride[1], out[0], out[1]);
+  require<ShapeError>(
+      out[0] > 0 && out[1] > 0,
+      "Given input with spatial size ({}, {}), kernel_size=({}, {}), dilation=({}, {}), padding=({}, {}), stride=({}, {}), "
+      "calculated shape of the array of sliding blocks as ({}, {}), but its components must be at least one.",
+      x.tensor.size(2), x.tensor.size(3), w.kernel[0], w.kernel[1], w.dilation[0], w.dilation[1], w.padding[0], w.padding[1],
+      w.stride[0], w.stride[1], out[0], out[1]);
   const Tensor view = windows_of(pad_spatial(x.tensor, w.padding, w.padding, 0), w, out);
   return x.result(view.reshape({x.tensor.size(0), x.tensor.size(1) * w.kernel[0] * w.kernel[1], out[0] * out[1]}));
 }
 
-Tensor fold(const In& input, SizesView output_size, SizesView kernel_size, SizesView dilation, SizesView padding, SizesView stride) {
+Tensor fold(const In& input, SizesView output_size, SizesView kernel_size, SizesView dilation, SizesView padding,
+            SizesView stride) {
   const SourceLine line(input.where());
   const Tensor& given = tensor_argument(input, "fold", "input");
   const Windows w = two_dims("col2im", kernel_size, dilation, padding, stride);
   const Dims size = each_dim("col2im", "output_size", output_size, 2);
-  require<ShapeError>(given.dim() == 2 || given.dim() == 3,
-                      "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for input, but "
-                      "got: {}",
-                      sizes_text(given.sizes()));
+  require<ShapeError>(
+      given.dim() == 2 || given.dim() == 3,
+      "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for input, but "
+      "got: {}",
+      sizes_text(given.sizes()));
   const Batched x{given.dim() == 2 ? given.unsqueeze(0) : given, given.dim() == 2};
   const std::int64_t kernel = w.kernel[0] * w.kernel[1];
-  require<ShapeError>(x.tensor.size(1) % kernel == 0,
-                      "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got input.size(1)={} and "
-                      "kernel_size=({}, {}).",
-                      x.tensor.size(1), w.kernel[0], w.kernel[1]);
+  require<ShapeError>(
+      x.tensor.size(1) % kernel == 0,
+      "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got input.size(1)={} and "
+      "kernel_size=({}, {}).",
+      x.tensor.size(1), w.kernel[0], w.kernel[1]);
   const Dims out{blocks(w, 0, size[0]), blocks(w, 1, size[1])};
-  require<ShapeError>(out[0] > 0 && out[1] > 0 && out[0] * out[1] == x.tensor.size(2),
-                      "Given output_size=({}, {}), kernel_size=({}, {}), dilation=({}, {}), padding=({}, {}), stride=({}, {}), expected size "
-                      "of input's dimension 2 to match the calculated number of sliding blocks {} * {} = {}, but got input.size(2)={}.",
-                      size[0], size[1], w.kernel[0], w.kernel[1], w.dilation[0], w.dilation[1], w.padding[0], w.padding[1], w.stride[0],
-                      w.stride[1], out[0], out[1], out[0] * out[1], x.tensor.size(2));
+  require<ShapeError>(
+      out[0] > 0 && out[1] > 0 && out[0] * out[1] == x.tensor.size(2),
+      "Given output_size=({}, {}), kernel_size=({}, {}), dilation=({}, {}), padding=({}, {}), stride=({}, {}), expected size "
+      "of input's dimension 2 to match the calculated number of sliding blocks {} * {} = {}, but got input.size(2)={}.",
+      size[0], size[1], w.kernel[0], w.kernel[1], w.dilation[0], w.dilation[1], w.padding[0], w.padding[1], w.stride[0],
+      w.stride[1], out[0], out[1], out[0] * out[1], x.tensor.size(2));
   const Tensor values = x.tensor.reshape({x.tensor.size(0), x.tensor.size(1) / kernel, w.kernel[0], w.kernel[1], out[0], out[1]});
   return x.result(sum_windows(values, w, size).contiguous());
 }

@@ -100,8 +100,8 @@ Operand prepare(const Tensor& tensor, const Labels& written, std::size_t number,
       return;
     }
     require<ShapeError>(out.tensor.size(before) == out.tensor.size(dim),
-                        "einsum(): subscript {} is repeated for operand {} but the sizes don't match, {} != {}", label_text(label), number,
-                        out.tensor.size(dim), out.tensor.size(before));
+                        "einsum(): subscript {} is repeated for operand {} but the sizes don't match, {} != {}", label_text(label),
+                        number, out.tensor.size(dim), out.tensor.size(before));
     out.tensor = out.tensor.diagonal(0, before, dim).movedim(-1, before);
   };
   for (const int label : written) {
@@ -118,14 +118,15 @@ std::int64_t ellipsis_dims(const Tensor& tensor, const Labels& written, std::siz
   const std::int64_t given = std::count_if(written.begin(), written.end(), [](int l) { return l != ellipsis_label; });
   if (contains(written, ellipsis_label)) {
     require(given <= tensor.dim(),
-            "einsum(): the number of subscripts in the equation ({}) is more than the number of dimensions ({}) for operand {}", given,
-            tensor.dim(), number);
+            "einsum(): the number of subscripts in the equation ({}) is more than the number of dimensions ({}) for operand {}",
+            given, tensor.dim(), number);
     return tensor.dim() - given;
   }
-  require(given == tensor.dim(),
-          "einsum(): the number of subscripts in the equation ({}) does not match the number of dimensions ({}) for operand {} and no "
-          "ellipsis was given",
-          given, tensor.dim(), number);
+  require(
+      given == tensor.dim(),
+      "einsum(): the number of subscripts in the equation ({}) does not match the number of dimensions ({}) for operand {} and no "
+      "ellipsis was given",
+      given, tensor.dim(), number);
   return 0;
 }
 
@@ -344,8 +345,8 @@ Tensor tensordot(const In& input, const Tensor& other, std::int64_t dims) {
   const SourceLine line(input.where());
   const Tensor& a = tensor_argument(input, "tensordot", "input");
   require(dims >= 0, "tensordot expects dims >= 0, but got dims={}", dims);
-  require(dims <= a.dim() && dims <= other.dim(), "tensordot expects dims <= ndim_a or ndim_b, but got dims={} for {}-D and {}-D tensors",
-          dims, a.dim(), other.dim());
+  require(dims <= a.dim() && dims <= other.dim(),
+          "tensordot expects dims <= ndim_a or ndim_b, but got dims={} for {}-D and {}-D tensors", dims, a.dim(), other.dim());
   Sizes left, right;
   for (std::int64_t i = 0; i < dims; ++i) {
     left.push_back(i - dims);
@@ -394,11 +395,12 @@ Tensor bilinear(const In& input1, const Tensor& input2, const Tensor& weight, co
                         a.size(i), input2.size(i));
   require<ShapeError>(a.size(-1) == weight.size(1), "bilinear(): input1 size does not match weight size: got {} but expected {}",
                       a.size(-1), weight.size(1));
-  require<ShapeError>(input2.size(-1) == weight.size(2), "bilinear(): input2 size does not match weight size: got {} but expected {}",
-                      input2.size(-1), weight.size(2));
+  require<ShapeError>(input2.size(-1) == weight.size(2),
+                      "bilinear(): input2 size does not match weight size: got {} but expected {}", input2.size(-1),
+                      weight.size(2));
   require<ShapeError>(!bias.defined() || (bias.dim() == 1 && bias.size(0) == weight.size(0)),
-                      "bilinear(): bias size does not match weight size: got {} but expected {}",
-                      bias.defined() ? bias.numel() : 0, weight.size(0));
+                      "bilinear(): bias size does not match weight size: got {} but expected {}", bias.defined() ? bias.numel() : 0,
+                      weight.size(0));
   const Tensor out = einsum("...i,oij,...j->...o", {a, weight, input2});
   return bias.defined() ? out + bias : out;
 }

@@ -108,7 +108,8 @@ std::tuple<Tensor, Tensor, Tensor> lu_unpack(const In& LU_data, const Tensor& LU
   const SourceLine line(LU_data.where());
   const Tensor& lu = factorized(LU_data, "torch.lu_unpack", "LU_data");
   require(LU_pivots.dtype() == DType::i32,
-          "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\nNote: this function is intended to be "
+          "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\nNote: this function is intended "
+          "to be "
           "used with the output produced by torch.linalg.lu_factor");
   const Tensor none = zeros({0}, {lu.dtype()});
   std::tuple<Tensor, Tensor, Tensor> out{none, none, none};
@@ -222,7 +223,8 @@ std::tuple<Tensor, Tensor, Tensor> svd(const In& input, bool some, bool compute_
 std::tuple<Tensor, Tensor> linalg::eigh(const In& A, std::string_view UPLO) {
   const SourceLine line(A.where());
   const Tensor& a = square_matrices(A, "linalg.eigh");
-  require<ValueError>(UPLO == "L" || UPLO == "U" || UPLO == "l" || UPLO == "u", "Expected UPLO argument to be 'L' or 'U', but got {}", UPLO);
+  require<ValueError>(UPLO == "L" || UPLO == "U" || UPLO == "l" || UPLO == "u",
+                      "Expected UPLO argument to be 'L' or 'U', but got {}", UPLO);
   const engine::Value v = record_on(ir::Op::eigh, {a}, ir::Eigh{UPLO == "U" || UPLO == "u"});
   return {wrap(v), wrap(v.with_result(1))};
 }

@@ -82,7 +82,8 @@ Taps cubic_taps(const Dim& d, bool align_corners) {
     const T at = source_of(o, scale, align_corners, true), low = std::floor(at), t = at - low;
     const T weights[] = {far_cubic(t + 1, a), near_cubic(t, a), near_cubic(1 - t, a), far_cubic(2 - t, a)};
     for (std::size_t k = 0; k < 4; ++k) {
-      taps.index[k].push_back(std::clamp<std::int64_t>(static_cast<std::int64_t>(low) - 1 + static_cast<std::int64_t>(k), 0, d.in - 1));
+      taps.index[k].push_back(
+          std::clamp<std::int64_t>(static_cast<std::int64_t>(low) - 1 + static_cast<std::int64_t>(k), 0, d.in - 1));
       taps.weight[k].push_back(static_cast<double>(weights[k]));
     }
   }
@@ -158,10 +159,11 @@ Taps taps_of(const Request& r, const Dim& d) {
 void require_mode(const InterpolateOptions& o, std::int64_t rank) {
   const std::string& mode = o.mode;
   const bool interpolates = mode == "linear" || mode == "bilinear" || mode == "bicubic" || mode == "trilinear";
-  require<NotImplementedError>(interpolates || mode == "nearest" || mode == "nearest-exact" || mode == "area",
-                               "Input Error: Only 3D, 4D and 5D input Tensors supported (got {}D) for the modes: nearest | linear | "
-                               "bilinear | bicubic | trilinear | area | nearest-exact (got {})",
-                               rank + 2, mode);
+  require<NotImplementedError>(
+      interpolates || mode == "nearest" || mode == "nearest-exact" || mode == "area",
+      "Input Error: Only 3D, 4D and 5D input Tensors supported (got {}D) for the modes: nearest | linear | "
+      "bilinear | bicubic | trilinear | area | nearest-exact (got {})",
+      rank + 2, mode);
   require<ValueError>(interpolates || !o.align_corners,
                       "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear");
   require<ValueError>(!o.antialias || ((mode == "bilinear" || mode == "bicubic") && rank == 2),
@@ -174,11 +176,13 @@ std::vector<Dim> requested_dims(const InterpolateOptions& o, std::span<const std
   require<ValueError>(!o.size || !o.scale_factor, "only one of size or scale_factor should be defined");
   require<ValueError>(o.size || o.scale_factor, "either size or scale_factor should be defined");
   const std::size_t rank = sizes.size(), given = o.size ? o.size->size() : o.scale_factor->size();
-  require<ValueError>(given == 1 || given == rank,
-                      "Input and {} must have the same number of spatial dimensions, but got input with spatial dimensions of {} and "
-                      "{} of {} values",
-                      o.size ? "output" : "scale_factor", sizes_text(sizes), o.size ? "output size" : "scale_factor", given);
-  require<ValueError>(!o.size || !o.recompute_scale_factor.value_or(false), "recompute_scale_factor is not meaningful with an explicit size.");
+  require<ValueError>(
+      given == 1 || given == rank,
+      "Input and {} must have the same number of spatial dimensions, but got input with spatial dimensions of {} and "
+      "{} of {} values",
+      o.size ? "output" : "scale_factor", sizes_text(sizes), o.size ? "output size" : "scale_factor", given);
+  require<ValueError>(!o.size || !o.recompute_scale_factor.value_or(false),
+                      "recompute_scale_factor is not meaningful with an explicit size.");
   std::vector<Dim> dims;
   for (std::size_t i = 0; i < rank; ++i) {
     const std::size_t n = given == 1 ? 0 : i;
@@ -199,7 +203,9 @@ std::vector<Dim> requested_dims(const InterpolateOptions& o, std::span<const std
 Tensor area(const Tensor& x, const std::vector<Dim>& dims) {
   Sizes sizes;
   for (const Dim& d : dims) sizes.push_back(d.out);
-  return dims.size() == 1 ? adaptive_avg_pool1d(x, sizes) : dims.size() == 2 ? adaptive_avg_pool2d(x, sizes) : adaptive_avg_pool3d(x, sizes);
+  return dims.size() == 1   ? adaptive_avg_pool1d(x, sizes)
+         : dims.size() == 2 ? adaptive_avg_pool2d(x, sizes)
+                            : adaptive_avg_pool3d(x, sizes);
 }
 
 }  // namespace
@@ -207,10 +213,11 @@ Tensor area(const Tensor& x, const std::vector<Dim>& dims) {
 Tensor interpolate(const In& input, const InterpolateOptions& options) {
   const SourceLine line(input.where());
   const Tensor& x = tensor_argument(input, "interpolate", "input");
-  require<NotImplementedError>(x.dim() >= 3 && x.dim() <= 5,
-                               "Input Error: Only 3D, 4D and 5D input Tensors supported (got {}D) for the modes: nearest | linear | "
-                               "bilinear | bicubic | trilinear | area | nearest-exact (got {})",
-                               x.dim(), options.mode);
+  require<NotImplementedError>(
+      x.dim() >= 3 && x.dim() <= 5,
+      "Input Error: Only 3D, 4D and 5D input Tensors supported (got {}D) for the modes: nearest | linear | "
+      "bilinear | bicubic | trilinear | area | nearest-exact (got {})",
+      x.dim(), options.mode);
   require_mode(options, x.dim() - 2);
   const Sizes sizes = x.sizes();
   const Request r{options.mode, options.align_corners.value_or(false), options.antialias, x.dtype() == DType::f64,
@@ -218,8 +225,9 @@ Tensor interpolate(const In& input, const InterpolateOptions& options) {
   if (r.mode == "area") return area(x, r.dims);
   const bool picks = r.mode == "nearest" || r.mode == "nearest-exact";
   if (!is_float(x.dtype()) && !(picks && x.dtype() == DType::u8))
-    not_implemented_for(picks ? "compute_indices_weights_nearest" : r.mode == "bicubic" ? "compute_indices_weights_cubic"
-                                                                                        : "compute_indices_weights_linear",
+    not_implemented_for(picks                 ? "compute_indices_weights_nearest"
+                        : r.mode == "bicubic" ? "compute_indices_weights_cubic"
+                                              : "compute_indices_weights_linear",
                         x.dtype());
   const auto resampled = [&](Tensor out) {
     for (std::size_t i = r.dims.size(); i-- > 0;) out = resample(out, static_cast<std::int64_t>(2 + i), taps_of(r, r.dims[i]));
@@ -255,10 +263,12 @@ Tensor pixel_unshuffle(const In& input, std::int64_t downscale_factor) {
   require(x.dim() >= 3, "pixel_unshuffle expects input to have at least 3 dimensions, but got input with {} dimension(s)", x.dim());
   require(r > 0, "pixel_unshuffle expects a positive downscale_factor, but got {}", r);
   const std::int64_t c = x.size(-3), h = x.size(-2), w = x.size(-1);
-  require<ShapeError>(h % r == 0, "pixel_unshuffle expects height to be divisible by downscale_factor, but input.size(-2)={} is not divisible by {}",
-                      h, r);
-  require<ShapeError>(w % r == 0, "pixel_unshuffle expects width to be divisible by downscale_factor, but input.size(-1)={} is not divisible by {}",
-                      w, r);
+  require<ShapeError>(
+      h % r == 0,
+      "pixel_unshuffle expects height to be divisible by downscale_factor, but input.size(-2)={} is not divisible by {}", h, r);
+  require<ShapeError>(
+      w % r == 0, "pixel_unshuffle expects width to be divisible by downscale_factor, but input.size(-1)={} is not divisible by {}",
+      w, r);
   Sizes out = x.sizes();
   std::copy_n(Sizes{c * r * r, h / r, w / r}.begin(), 3, out.end() - 3);
   if (x.numel() == 0) return zeros(out, {x.dtype()});
@@ -270,8 +280,8 @@ Tensor channel_shuffle(const In& input, std::int64_t groups) {
   const Tensor& x = tensor_argument(input, "channel_shuffle", "input");
   require(x.dim() > 2, "channel_shuffle expects input with > 2 dims, but got input with sizes {}", sizes_text(x.sizes()));
   require(groups > 0, "Number of groups to divide channels in must be positive. Value of groups:{}", groups);
-  require<ShapeError>(x.size(1) % groups == 0, "Number of channels must be divisible by groups. Got {} channels and {} groups.", x.size(1),
-                      groups);
+  require<ShapeError>(x.size(1) % groups == 0, "Number of channels must be divisible by groups. Got {} channels and {} groups.",
+                      x.size(1), groups);
   if (x.numel() == 0) return x;
   return x.unflatten(1, {groups, x.size(1) / groups}).transpose(1, 2).reshape(x.sizes());
 }

@@ -20,13 +20,14 @@ const Tensor& tensor_argument(const In& x, std::string_view function, std::strin
 }
 
 void require_floating(std::string_view function, const Tensor& x) {
-  require(is_float(x.dtype()), "{}: Expected a floating point or complex tensor as input. Got {}", function, info(x.dtype()).scalar_name);
+  require(is_float(x.dtype()), "{}: Expected a floating point or complex tensor as input. Got {}", function,
+          info(x.dtype()).scalar_name);
 }
 
 void require_square(std::string_view function, const Tensor& x, std::string_view parameter) {
   require(x.dim() >= 2, "{}: The input tensor {} must have at least 2 dimensions.", function, parameter);
-  require<ShapeError>(x.size(-1) == x.size(-2), "{}: {} must be batches of square matrices, but they are {} by {} matrices", function,
-                      parameter, x.size(-2), x.size(-1));
+  require<ShapeError>(x.size(-1) == x.size(-2), "{}: {} must be batches of square matrices, but they are {} by {} matrices",
+                      function, parameter, x.size(-2), x.size(-1));
 }
 
 namespace {
@@ -38,8 +39,8 @@ void require_product_type(const Tensor& a, const Tensor& b) {
 }
 
 void require_multiply(const Tensor& a, const Tensor& b) {
-  require<ShapeError>(a.size(-1) == b.size(-2), "mat1 and mat2 shapes cannot be multiplied ({}x{} and {}x{})", a.size(-2), a.size(-1),
-                      b.size(-2), b.size(-1));
+  require<ShapeError>(a.size(-1) == b.size(-2), "mat1 and mat2 shapes cannot be multiplied ({}x{} and {}x{})", a.size(-2),
+                      a.size(-1), b.size(-2), b.size(-1));
 }
 
 void require_batches(const Tensor& a, const Tensor& b) {
@@ -89,14 +90,15 @@ Tensor batched_dot(const Tensor& a, const Tensor& b) {
 Tensor matmul(const In& input, const In& other) {
   const SourceLine line(input.where());
   const Tensor &a = tensor_argument(input, "matmul", "input"), &b = tensor_argument(other, "matmul", "other");
-  require(a.dim() > 0 && b.dim() > 0, "both arguments to matmul need to be at least 1D, but they are {}D and {}D", a.dim(), b.dim());
+  require(a.dim() > 0 && b.dim() > 0, "both arguments to matmul need to be at least 1D, but they are {}D and {}D", a.dim(),
+          b.dim());
   if (a.dim() == 1 && b.dim() == 1) return dot(input, b);
   if (a.dim() == 2 && b.dim() == 1) return mv(input, b);
   if (a.dim() == 1) return matmul(a.unsqueeze(0), other).squeeze(-2);
   if (b.dim() == 1) {
     require<ShapeError>(a.size(-1) == b.size(0), "size mismatch, got input ({}), mat ({}x{}), vec ({})",
-                        a.numel() / std::max<std::int64_t>(a.size(-1), 1), a.numel() / std::max<std::int64_t>(a.size(-1), 1), a.size(-1),
-                        b.size(0));
+                        a.numel() / std::max<std::int64_t>(a.size(-1), 1), a.numel() / std::max<std::int64_t>(a.size(-1), 1),
+                        a.size(-1), b.size(0));
     return fold_rows(a, b.unsqueeze(1)).squeeze(-1);
   }
   return a.dim() > 2 && b.dim() == 2 ? fold_rows(a, b) : batched_dot(a, b);
@@ -121,8 +123,8 @@ Tensor mv(const In& input, const Tensor& vec) {
   const SourceLine line(input.where());
   const Tensor& a = tensor_argument(input, "mv", "input");
   require(a.dim() == 2 && vec.dim() == 1, "vector + matrix @ vector expected, got 1, {}, {}", a.dim(), vec.dim());
-  require<ShapeError>(a.size(1) == vec.size(0), "size mismatch, got input ({}), mat ({}x{}), vec ({})", a.size(0), a.size(0), a.size(1),
-                      vec.size(0));
+  require<ShapeError>(a.size(1) == vec.size(0), "size mismatch, got input ({}), mat ({}x{}), vec ({})", a.size(0), a.size(0),
+                      a.size(1), vec.size(0));
   return batched_dot(a, vec.unsqueeze(1)).squeeze(1);
 }
 
@@ -130,13 +132,14 @@ Tensor dot(const In& input, const Tensor& tensor) {
   const SourceLine line(input.where());
   const Tensor& a = tensor_argument(input, "dot", "input");
   require(a.dim() == 1 && tensor.dim() == 1, "1D tensors expected, but got {}D and {}D tensors", a.dim(), tensor.dim());
-  require(a.dtype() == tensor.dtype(), "dot : expected both vectors to have same dtype, but found {} and {}", info(a.dtype()).scalar_name,
-          info(tensor.dtype()).scalar_name);
+  require(a.dtype() == tensor.dtype(), "dot : expected both vectors to have same dtype, but found {} and {}",
+          info(a.dtype()).scalar_name, info(tensor.dtype()).scalar_name);
   require<NotImplementedError>(a.dtype() != DType::boolean, "\"dot\" not implemented for 'Bool'");
-  require<ShapeError>(a.numel() == tensor.numel(),
-                      "inconsistent tensor size, expected tensor [{}] and src [{}] to have the same number of elements, but got {} and "
-                      "{} elements respectively",
-                      a.numel(), tensor.numel(), a.numel(), tensor.numel());
+  require<ShapeError>(
+      a.numel() == tensor.numel(),
+      "inconsistent tensor size, expected tensor [{}] and src [{}] to have the same number of elements, but got {} and "
+      "{} elements respectively",
+      a.numel(), tensor.numel(), a.numel(), tensor.numel());
   return batched_dot(a.unsqueeze(0), tensor.unsqueeze(1)).reshape({});
 }
 
@@ -202,8 +205,8 @@ Tensor addmm(const In& input, const Tensor& mat1, const Tensor& mat2, Scalar bet
 Tensor addmv(const In& input, const Tensor& mat, const Tensor& vec, Scalar beta, Scalar alpha) {
   const SourceLine line(input.where());
   const Tensor& self = tensor_argument(input, "addmv", "input");
-  require(mat.dim() == 2 && vec.dim() == 1 && self.dim() <= 1, "vector + matrix @ vector expected, got {}, {}, {}", self.dim(), mat.dim(),
-          vec.dim());
+  require(mat.dim() == 2 && vec.dim() == 1 && self.dim() <= 1, "vector + matrix @ vector expected, got {}, {}, {}", self.dim(),
+          mat.dim(), vec.dim());
   require<ShapeError>(mat.size(1) == vec.size(0) && (mat.size(0) == self.numel() || self.numel() == 1),
                       "size mismatch, got input ({}), mat ({}x{}), vec ({})", self.numel(), mat.size(0), mat.size(1), vec.size(0));
   return blend(input, mv(mat, vec), beta, alpha);
@@ -231,8 +234,8 @@ Tensor baddbmm(const In& input, const Tensor& batch1, const Tensor& batch2, Scal
   const SourceLine line(input.where());
   const Tensor& self = tensor_argument(input, "baddbmm", "input");
   require_batches(batch1, batch2);
-  require(self.dtype() == batch1.dtype(), "Input dtypes must be the same, got: input {}, batch1: {}, batch2: {}", cpp_type(self.dtype()),
-          cpp_type(batch1.dtype()), cpp_type(batch2.dtype()));
+  require(self.dtype() == batch1.dtype(), "Input dtypes must be the same, got: input {}, batch1: {}, batch2: {}",
+          cpp_type(self.dtype()), cpp_type(batch1.dtype()), cpp_type(batch2.dtype()));
   return blend(input, batched_dot(batch1, batch2), beta, alpha);
 }
 

@@ -60,7 +60,8 @@ Tensor cdist(const In& x1, const Tensor& x2, double p, std::string_view compute_
   require(is_float(x2.dtype()), "cdist only supports floating-point dtypes, X2 got: {}", info(x2.dtype()).scalar_name);
   require(a.dim() >= 2, "cdist only supports at least 2D tensors, X1 got: {}D", a.dim());
   require(x2.dim() >= 2, "cdist only supports at least 2D tensors, X2 got: {}D", x2.dim());
-  require<ShapeError>(a.size(-1) == x2.size(-1), "X1 and X2 must have the same number of columns. X1: {} X2: {}", a.size(-1), x2.size(-1));
+  require<ShapeError>(a.size(-1) == x2.size(-1), "X1 and X2 must have the same number of columns. X1: {} X2: {}", a.size(-1),
+                      x2.size(-1));
   require(p >= 0, "cdist only supports non-negative p values");
   const bool never = compute_mode == "donot_use_mm_for_euclid_dist", always = compute_mode == "use_mm_for_euclid_dist";
   require<ValueError>(never || always || compute_mode == "use_mm_for_euclid_dist_if_necessary",
@@ -141,7 +142,8 @@ Tensor linalg::multi_dot(std::span<const Tensor> tensors, std::source_location w
   if (last.dim() == 1) matrices.back() = last.unsqueeze(1);
   for (std::size_t i = 0; i < matrices.size(); ++i) {
     require(matrices[i].dim() == 2, "multi_dot(): tensor {} must be 2D but got {}D", i, matrices[i].dim());
-    require(matrices[i].dtype() == first.dtype(), "multi_dot(): all tensors must have be the same dtype but tensor 0 is {} and tensor {} {}",
+    require(matrices[i].dtype() == first.dtype(),
+            "multi_dot(): all tensors must have be the same dtype but tensor 0 is {} and tensor {} {}",
             info(first.dtype()).scalar_name, i, info(matrices[i].dtype()).scalar_name);
     if (i == 0) continue;
     require<ShapeError>(matrices[i - 1].size(1) == matrices[i].size(0),
@@ -161,7 +163,8 @@ Tensor linalg::multi_dot(std::initializer_list<Tensor> tensors, std::source_loca
 Tensor chain_matmul(std::span<const Tensor> matrices, std::source_location where) {
   const SourceLine line(where);
   require(!matrices.empty(), "chain_matmul(): Expected one or more matrices");
-  for (const Tensor& m : matrices) require(m.dim() == 2, "Tensor {} has dimension {}, but expected 2", &m - matrices.data(), m.dim());
+  for (const Tensor& m : matrices)
+    require(m.dim() == 2, "Tensor {} has dimension {}, but expected 2", &m - matrices.data(), m.dim());
   return matrices.size() == 1 ? matrices[0] : linalg::multi_dot(matrices);
 }
 
@@ -188,7 +191,8 @@ Tensor linalg::matrix_exp(const In& input) {
   // Horner's rule in x^4.
   Tensor out = one * coefficient(20);
   for (int i = 16; i >= 0; i -= 4)
-    out = one * coefficient(i) + x * coefficient(i + 1) + x2 * coefficient(i + 2) + x3 * coefficient(i + 3) + braze::matmul(out, x4);
+    out =
+        one * coefficient(i) + x * coefficient(i + 1) + x2 * coefficient(i + 2) + x3 * coefficient(i + 3) + braze::matmul(out, x4);
   const int most = static_cast<int>(steps.amax().item<double>());
   for (int step = 0; step < most; ++step) out = where(steps > step, braze::matmul(out, out), out);
   return out;
@@ -202,7 +206,8 @@ Tensor linalg::vecdot(const In& x, const Tensor& y, std::int64_t dim) {
   const SourceLine line(x.where());
   const Tensor& a = tensor_argument(x, "vecdot", "x");
   require_floating("linalg.vecdot", a);
-  require(a.dtype() == y.dtype(), "linalg.vecdot: Expected x and y to have the same dtype, but found x of type {} and y of type {} instead",
+  require(a.dtype() == y.dtype(),
+          "linalg.vecdot: Expected x and y to have the same dtype, but found x of type {} and y of type {} instead",
           info(a.dtype()).scalar_name, info(y.dtype()).scalar_name);
   return (a * y).sum(dim);
 }

@@ -15,8 +15,8 @@ namespace {
 struct Pooling {
   std::string_view name;  // "max_pool2d"
   Windows windows;
-  Dims size, out;         // of the input, of the result
-  Dims high;              // padding at the end, which ceil_mode may lengthen
+  Dims size, out;  // of the input, of the result
+  Dims high;       // padding at the end, which ceil_mode may lengthen
 };
 
 std::int64_t out_size(std::int64_t size, const Windows& w, std::size_t i, bool ceil_mode) {
@@ -40,8 +40,8 @@ Batched pooled_input(std::string_view name, const Tensor& x, std::size_t rank) {
   const auto dims = static_cast<std::int64_t>(rank);
   bool fits = x.dim() == dims + 1 || x.dim() == dims + 2;
   for (std::int64_t d = x.dim() == dims + 2 ? 1 : 0; fits && d < x.dim(); ++d) fits = x.size(d) > 0;
-  require<ShapeError>(fits, "{}: Expected {}D or {}D (batch mode) tensor with optional 0 dim batch size for input, but got: {}", name,
-                      dims + 1, dims + 2, sizes_text(x.sizes()));
+  require<ShapeError>(fits, "{}: Expected {}D or {}D (batch mode) tensor with optional 0 dim batch size for input, but got: {}",
+                      name, dims + 1, dims + 2, sizes_text(x.sizes()));
   return x.dim() == dims + 1 ? Batched{x.unsqueeze(0), true} : Batched{x, false};
 }
 
@@ -61,8 +61,8 @@ Pooling pooling(std::string_view name, const Tensor& x, std::size_t rank, SizesV
     require(w.dilation[i] > 0, "dilation should be greater than zero, but got {}", sizes_text(w.dilation));
     require(w.padding[i] >= 0, "pad must be non-negative, but got pad: {}", w.padding[i]);
     require(w.padding[i] <= w.reach(i) / 2,
-            "pad should be at most half of effective kernel size, but got pad={}, kernel_size={} and dilation={}", w.padding[i], w.kernel[i],
-            w.dilation[i]);
+            "pad should be at most half of effective kernel size, but got pad={}, kernel_size={} and dilation={}", w.padding[i],
+            w.kernel[i], w.dilation[i]);
     p.out.push_back(out_size(p.size[i], w, i, ceil_mode));
     p.high.push_back(std::max<std::int64_t>(0, (p.out[i] - 1) * w.stride[i] + w.reach(i) - p.size[i] - w.padding[i]));
   }
@@ -81,12 +81,18 @@ Sizes kernel_dims(std::size_t rank) {
 
 Scalar least(DType type) {
   switch (type) {
-    case DType::u8: return 0;
-    case DType::i8: return std::numeric_limits<std::int8_t>::min();
-    case DType::i16: return std::numeric_limits<std::int16_t>::min();
-    case DType::i32: return std::numeric_limits<std::int32_t>::min();
-    case DType::i64: return std::numeric_limits<std::int64_t>::min();
-    default: return -std::numeric_limits<double>::infinity();
+    case DType::u8:
+      return 0;
+    case DType::i8:
+      return std::numeric_limits<std::int8_t>::min();
+    case DType::i16:
+      return std::numeric_limits<std::int16_t>::min();
+    case DType::i32:
+      return std::numeric_limits<std::int32_t>::min();
+    case DType::i64:
+      return std::numeric_limits<std::int64_t>::min();
+    default:
+      return -std::numeric_limits<double>::infinity();
   }
 }
 
@@ -135,8 +141,7 @@ Maxima max_pool(std::string_view name, std::size_t rank, const In& input, SizesV
   const Batched x = pooled_input(name, tensor_argument(input, name, "input"), rank);
   if (x.tensor.dtype() == DType::boolean) not_implemented_for("max_pool2d", x.tensor.dtype());
   const Pooling p = pooling(name, x.tensor, rank, kernel, stride, padding, dilation, ceil_mode);
-  const Tensor windows =
-      windows_of(pad_spatial(x.tensor, p.windows.padding, p.high, least(x.tensor.dtype())), p.windows, p.out);
+  const Tensor windows = windows_of(pad_spatial(x.tensor, p.windows.padding, p.high, least(x.tensor.dtype())), p.windows, p.out);
   const Tensor values = windows.amax(kernel_dims(rank));
   if (!indices) return {x.result(values), {}};
   std::vector<Tensor> positions;
@@ -209,10 +214,10 @@ std::int64_t adaptive_stop(std::int64_t o, std::int64_t out, std::int64_t size) 
 
 // The windows of adaptive pooling, as long as the longest: a shorter one repeats its last element.
 struct Adaptive {
-  Tensor windows;                  // [N, C, k..., o...]
-  std::vector<Tensor> positions;   // [k, o] a dim
+  Tensor windows;                 // [N, C, k..., o...]
+  std::vector<Tensor> positions;  // [k, o] a dim
   std::vector<std::vector<std::int64_t>> counts;
-  bool alike = true;               // no window is shorter
+  bool alike = true;  // no window is shorter
   Dims size;
 };
 
@@ -222,7 +227,8 @@ Dims adaptive_sizes(std::string_view name, SizesView given, const Tensor& x, std
   for (std::size_t i = 0; i < rank; ++i) {
     const std::int64_t wanted = given[given.size() == 1 ? 0 : i];
     out.push_back(wanted == -1 ? x.size(static_cast<std::int64_t>(2 + i)) : wanted);
-    require(out[i] >= 0, "{}: elements of output_size must be greater than or equal to 0, but received {}", name, sizes_text(given));
+    require(out[i] >= 0, "{}: elements of output_size must be greater than or equal to 0, but received {}", name,
+            sizes_text(given));
   }
   return out;
 }
@@ -290,7 +296,8 @@ Tensor adaptive_avg_pool(std::string_view name, std::size_t rank, const In& inpu
     for (std::size_t i = 0; i < rank; ++i) {
       count = count * along_out(a.counts[i], i, rank);
       if (!a.alike)
-        a.windows = where(along_window(belongs(a.counts[i], a.positions[i].size(0)), i, rank), a.windows, zeros({}, {wide.dtype()}));
+        a.windows =
+            where(along_window(belongs(a.counts[i], a.positions[i].size(0)), i, rank), a.windows, zeros({}, {wide.dtype()}));
     }
     return a.windows.sum(kernel_dims(rank)) / count.to(wide.dtype());
   }));
@@ -298,42 +305,43 @@ Tensor adaptive_avg_pool(std::string_view name, std::size_t rank, const In& inpu
 
 }  // namespace
 
-#define BRAZE_POOLS(rank)                                                                                                              \
-  Tensor max_pool##rank##d(const In& input, SizesView kernel_size, SizesView stride, SizesView padding, SizesView dilation,            \
-                           bool ceil_mode) {                                                                                           \
-    return max_pool("max_pool" #rank "d", rank, input, kernel_size, stride, padding, dilation, ceil_mode, false).values;               \
-  }                                                                                                                                    \
-  std::pair<Tensor, Tensor> max_pool##rank##d_with_indices(const In& input, SizesView kernel_size, SizesView stride,                   \
-                                                           SizesView padding, SizesView dilation, bool ceil_mode) {                    \
-    Maxima m = max_pool("max_pool" #rank "d", rank, input, kernel_size, stride, padding, dilation, ceil_mode, true);                   \
-    return {m.values, m.indices};                                                                                                      \
-  }                                                                                                                                    \
-  Tensor adaptive_avg_pool##rank##d(const In& input, SizesView output_size) {                                                          \
-    return adaptive_avg_pool("adaptive_avg_pool" #rank "d", rank, input, output_size);                                                 \
-  }                                                                                                                                    \
-  Tensor adaptive_max_pool##rank##d(const In& input, SizesView output_size) {                                                          \
-    return adaptive_max_pool("adaptive_max_pool" #rank "d", rank, input, output_size, false).values;                                   \
-  }                                                                                                                                    \
-  std::pair<Tensor, Tensor> adaptive_max_pool##rank##d_with_indices(const In& input, SizesView output_size) {                          \
-    Maxima m = adaptive_max_pool("adaptive_max_pool" #rank "d", rank, input, output_size, true);                                       \
-    return {m.values, m.indices};                                                                                                      \
+#define BRAZE_POOLS(rank)                                                                                                   \
+  Tensor max_pool##rank##d(const In& input, SizesView kernel_size, SizesView stride, SizesView padding, SizesView dilation, \
+                           bool ceil_mode) {                                                                                \
+    return max_pool("max_pool" #rank "d", rank, input, kernel_size, stride, padding, dilation, ceil_mode, false).values;    \
+  }                                                                                                                         \
+  std::pair<Tensor, Tensor> max_pool##rank##d_with_indices(const In& input, SizesView kernel_size, SizesView stride,        \
+                                                           SizesView padding, SizesView dilation, bool ceil_mode) {         \
+    Maxima m = max_pool("max_pool" #rank "d", rank, input, kernel_size, stride, padding, dilation, ceil_mode, true);        \
+    return {m.values, m.indices};                                                                                           \
+  }                                                                                                                         \
+  Tensor adaptive_avg_pool##rank##d(const In& input, SizesView output_size) {                                               \
+    return adaptive_avg_pool("adaptive_avg_pool" #rank "d", rank, input, output_size);                                      \
+  }                                                                                                                         \
+  Tensor adaptive_max_pool##rank##d(const In& input, SizesView output_size) {                                               \
+    return adaptive_max_pool("adaptive_max_pool" #rank "d", rank, input, output_size, false).values;                        \
+  }                                                                                                                         \
+  std::pair<Tensor, Tensor> adaptive_max_pool##rank##d_with_indices(const In& input, SizesView output_size) {               \
+    Maxima m = adaptive_max_pool("adaptive_max_pool" #rank "d", rank, input, output_size, true);                            \
+    return {m.values, m.indices};                                                                                           \
   }
 BRAZE_POOLS(1)
 BRAZE_POOLS(2)
 BRAZE_POOLS(3)
 #undef BRAZE_POOLS
 
-Tensor avg_pool1d(const In& input, SizesView kernel_size, SizesView stride, SizesView padding, bool ceil_mode, bool count_include_pad) {
+Tensor avg_pool1d(const In& input, SizesView kernel_size, SizesView stride, SizesView padding, bool ceil_mode,
+                  bool count_include_pad) {
   return avg_pool("avg_pool1d", 1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, {});
 }
 
-Tensor avg_pool2d(const In& input, SizesView kernel_size, SizesView stride, SizesView padding, bool ceil_mode, bool count_include_pad,
-                  std::optional<std::int64_t> divisor_override) {
+Tensor avg_pool2d(const In& input, SizesView kernel_size, SizesView stride, SizesView padding, bool ceil_mode,
+                  bool count_include_pad, std::optional<std::int64_t> divisor_override) {
   return avg_pool("avg_pool2d", 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
 }
 
-Tensor avg_pool3d(const In& input, SizesView kernel_size, SizesView stride, SizesView padding, bool ceil_mode, bool count_include_pad,
-                  std::optional<std::int64_t> divisor_override) {
+Tensor avg_pool3d(const In& input, SizesView kernel_size, SizesView stride, SizesView padding, bool ceil_mode,
+                  bool count_include_pad, std::optional<std::int64_t> divisor_override) {
   return avg_pool("avg_pool3d", 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
 }
 

@@ -24,21 +24,22 @@ Tensor with_batch_sizes(const Tensor& t, const Dims& batch, std::int64_t own = 2
 }
 
 void require_one_type(std::string_view function, const Tensor& a, const Tensor& b) {
-  require(a.dtype() == b.dtype(), "{}: Expected A and B to have the same dtype, but found A of type {} and B of type {} instead", function,
-          info(a.dtype()).scalar_name, info(b.dtype()).scalar_name);
+  require(a.dtype() == b.dtype(), "{}: Expected A and B to have the same dtype, but found A of type {} and B of type {} instead",
+          function, info(a.dtype()).scalar_name, info(b.dtype()).scalar_name);
 }
 
 void require_system(std::string_view function, const Tensor& a, const Tensor& b, bool left) {
   require(b.dim() >= 2, "{}: The input tensor B must have at least 2 dimensions.", function);
   require<ShapeError>(left ? a.size(-2) == b.size(-2) : a.size(-1) == b.size(-1),
-                      "{}: Incompatible shapes of A and B for the equation {} ({}x{} and {}x{})", function, left ? "AX = B" : "XA = B",
-                      a.size(-2), a.size(-1), b.size(-2), b.size(-1));
+                      "{}: Incompatible shapes of A and B for the equation {} ({}x{} and {}x{})", function,
+                      left ? "AX = B" : "XA = B", a.size(-2), a.size(-1), b.size(-2), b.size(-1));
 }
 
 // x with lu x = b, or its transpose's; batches broadcast.
 Tensor solve_factored(const Tensor& lu, const Tensor& pivots, const Tensor& b, bool transposed) {
   const Dims batch = broadcast_sizes(batch_of(lu), batch_of(b));
-  return wrap(record_on(ir::Op::lu_solve, {with_batch_sizes(lu, batch), with_batch_sizes(pivots, batch, 1), with_batch_sizes(b, batch)},
+  return wrap(record_on(ir::Op::lu_solve,
+                        {with_batch_sizes(lu, batch), with_batch_sizes(pivots, batch, 1), with_batch_sizes(b, batch)},
                         ir::LuSolve{transposed}));
 }
 
@@ -65,8 +66,9 @@ Solution solve_checked(const In& A, const Tensor& B, bool left, ir::Checked chec
   checked(B);
   require_one_type(name, a, B);
   const bool vectors = is_vectors(a, B);
-  require(left || !vectors, "linalg.solve: Vector broadcasting of the left hand side is not supported for left=False. In this case "
-                            "linalg.solve is equivalent to B / A.squeeze(-1)");
+  require(left || !vectors,
+          "linalg.solve: Vector broadcasting of the left hand side is not supported for left=False. In this case "
+          "linalg.solve is equivalent to B / A.squeeze(-1)");
   const Tensor b = vectors ? B.unsqueeze(-1) : B;
   require_system(name, a, b, left);
   const LuFactors f = factorize(a, check);
@@ -143,7 +145,8 @@ std::tuple<Tensor, Tensor> triangular_solve(const In& b, const Tensor& A, bool u
   require_factorizable("triangular_solve", A);
   require(right.dim() >= 2, "torch.triangular_solve: Expected b to have at least 2 dimensions, but it has {} dimensions instead",
           right.dim());
-  require(A.dim() >= 2, "torch.triangular_solve: Expected A to have at least 2 dimensions, but it has {} dimensions instead", A.dim());
+  require(A.dim() >= 2, "torch.triangular_solve: Expected A to have at least 2 dimensions, but it has {} dimensions instead",
+          A.dim());
   require_square("triangular_solve", A);
   require_one_type("triangular_solve", A, right);
   require_system("triangular_solve", A, right, true);
@@ -159,8 +162,8 @@ Tensor cholesky_solve(const In& B, const Tensor& L, bool upper) {
   require_one_type("cholesky_solve", L, b);
   require_square("cholesky_solve", L);
   require<ShapeError>(L.size(-1) == b.size(-2),
-                      "Incompatible matrix sizes for cholesky_solve: each A matrix is {} by {} but each b matrix is {} by {}", L.size(-1),
-                      L.size(-1), b.size(-2), b.size(-1));
+                      "Incompatible matrix sizes for cholesky_solve: each A matrix is {} by {} but each b matrix is {} by {}",
+                      L.size(-1), L.size(-1), b.size(-2), b.size(-1));
   const Tensor lower = upper ? L.mT() : L;
   return triangular(lower.mT(), triangular(lower, b, {false}), {true});
 }
@@ -231,7 +234,8 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> linalg::lstsq(const In& A, const Tens
   require_one_type(name, a, B);
   require(driver == "gelsy" || driver == "gels" || driver == "gelsd" || driver == "gelss",
           "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)");
-  require(a.dim() - B.dim() <= 1, "torch.linalg.lstsq: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1");
+  require(a.dim() - B.dim() <= 1,
+          "torch.linalg.lstsq: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1");
   const bool vectors = is_vectors(a, B);
   const Tensor b = vectors ? B.unsqueeze(-1) : B;
   require<ShapeError>(b.size(-2) == a.size(-2), "torch.linalg.lstsq: input.size(-2) should match other.size(-{})", vectors ? 1 : 2);
@@ -323,8 +327,8 @@ Tensor linalg::tensorinv(const In& A, std::int64_t ind) {
   const std::size_t split = std::min(static_cast<std::size_t>(ind), sizes.size());
   const std::int64_t rows = product_of(sizes, 0, split), columns = product_of(sizes, split, sizes.size());
   require<ShapeError>(rows == columns,
-                      "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {} != {}", columns,
-                      rows);
+                      "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got {} != {}",
+                      columns, rows);
   Sizes out(sizes.begin() + static_cast<std::ptrdiff_t>(split), sizes.end());
   out.insert(out.end(), sizes.begin(), sizes.begin() + static_cast<std::ptrdiff_t>(split));
   return inv(a.reshape({rows, columns})).reshape(out);
@@ -335,14 +339,17 @@ Tensor linalg::tensorsolve(const In& A, const Tensor& B, const std::optional<Siz
   Tensor a = tensor_argument(A, "linalg.tensorsolve", "A");
   for (const std::int64_t dim : dims.value_or(Sizes{})) a = a.movedim(dim, -1);
   const Sizes sizes = a.sizes();
-  require<ShapeError>(B.dim() <= a.dim(), "Expected self to have at least as many dims as other, but got {} and {}", a.dim(), B.dim());
+  require<ShapeError>(B.dim() <= a.dim(), "Expected self to have at least as many dims as other, but got {} and {}", a.dim(),
+                      B.dim());
   const std::size_t split = static_cast<std::size_t>(B.dim());
   const std::int64_t rows = product_of(sizes, 0, split), columns = product_of(sizes, split, sizes.size());
-  require<ShapeError>(rows == columns,
-                      "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got {} "
-                      "!= {}",
-                      columns, rows);
-  return solve(a.reshape({rows, columns}), B.reshape({rows})).reshape(Sizes(sizes.begin() + static_cast<std::ptrdiff_t>(split), sizes.end()));
+  require<ShapeError>(
+      rows == columns,
+      "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), but got {} "
+      "!= {}",
+      columns, rows);
+  return solve(a.reshape({rows, columns}), B.reshape({rows}))
+      .reshape(Sizes(sizes.begin() + static_cast<std::ptrdiff_t>(split), sizes.end()));
 }
 
 }  // namespace braze

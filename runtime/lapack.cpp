@@ -14,8 +14,9 @@ namespace {
 const os::Library& library() {
   static const os::Library instance = [] {
     os::Library loaded("liblapacke.so.3");
-    require<CompileError>(loaded.loaded(), "linear algebra needs LAPACK, and liblapacke.so.3 could not be loaded ({}); Debian's packages are "
-                                           "liblapacke and libopenblas0",
+    require<CompileError>(loaded.loaded(),
+                          "linear algebra needs LAPACK, and liblapacke.so.3 could not be loaded ({}); Debian's packages are "
+                          "liblapacke and libopenblas0",
                           loaded.error());
     // Its search for NaNs would refuse them.
     if (auto* set_nancheck = reinterpret_cast<void (*)(int)>(loaded.symbol("LAPACKE_set_nancheck"))) set_nancheck(0);

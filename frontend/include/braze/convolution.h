@@ -16,12 +16,12 @@ namespace braze {
 // padding "valid" is none, "same" keeps the size (stride 1 only).
 class ConvolutionPadding {
  public:
-  ConvolutionPadding(std::initializer_list<std::int64_t> amounts) : amounts_(amounts) {}              // NOLINT
-  ConvolutionPadding(SizesView amounts) : amounts_(amounts.begin(), amounts.end()) {}                // NOLINT
-  ConvolutionPadding(const Sizes& amounts) : amounts_(amounts) {}                                    // NOLINT
-  ConvolutionPadding(std::string_view name) : name_(name) {}                                         // NOLINT
-  ConvolutionPadding(const char* name) : name_(name) {}                                              // NOLINT
-  ConvolutionPadding(const std::string& name) : name_(name) {}                                       // NOLINT
+  ConvolutionPadding(std::initializer_list<std::int64_t> amounts) : amounts_(amounts) {}  // NOLINT
+  ConvolutionPadding(SizesView amounts) : amounts_(amounts.begin(), amounts.end()) {}     // NOLINT
+  ConvolutionPadding(const Sizes& amounts) : amounts_(amounts) {}                         // NOLINT
+  ConvolutionPadding(std::string_view name) : name_(name) {}                              // NOLINT
+  ConvolutionPadding(const char* name) : name_(name) {}                                   // NOLINT
+  ConvolutionPadding(const std::string& name) : name_(name) {}                            // NOLINT
   const Sizes& amounts() const { return amounts_; }
   const std::string& name() const { return name_; }  // empty: amounts
 
@@ -29,19 +29,19 @@ class ConvolutionPadding {
   Sizes amounts_;
   std::string name_;
 };
-Tensor conv1d(const In& input, const Tensor& weight, const Tensor& bias = {}, SizesView stride = {1}, const ConvolutionPadding& padding = {0},
-              SizesView dilation = {1}, std::int64_t groups = 1);
-Tensor conv2d(const In& input, const Tensor& weight, const Tensor& bias = {}, SizesView stride = {1}, const ConvolutionPadding& padding = {0},
-              SizesView dilation = {1}, std::int64_t groups = 1);
-Tensor conv3d(const In& input, const Tensor& weight, const Tensor& bias = {}, SizesView stride = {1}, const ConvolutionPadding& padding = {0},
-              SizesView dilation = {1}, std::int64_t groups = 1);
+Tensor conv1d(const In& input, const Tensor& weight, const Tensor& bias = {}, SizesView stride = {1},
+              const ConvolutionPadding& padding = {0}, SizesView dilation = {1}, std::int64_t groups = 1);
+Tensor conv2d(const In& input, const Tensor& weight, const Tensor& bias = {}, SizesView stride = {1},
+              const ConvolutionPadding& padding = {0}, SizesView dilation = {1}, std::int64_t groups = 1);
+Tensor conv3d(const In& input, const Tensor& weight, const Tensor& bias = {}, SizesView stride = {1},
+              const ConvolutionPadding& padding = {0}, SizesView dilation = {1}, std::int64_t groups = 1);
 // weight [C, O / groups, k...].
-Tensor conv_transpose1d(const In& input, const Tensor& weight, const Tensor& bias = {}, SizesView stride = {1}, SizesView padding = {0},
-                        SizesView output_padding = {0}, std::int64_t groups = 1, SizesView dilation = {1});
-Tensor conv_transpose2d(const In& input, const Tensor& weight, const Tensor& bias = {}, SizesView stride = {1}, SizesView padding = {0},
-                        SizesView output_padding = {0}, std::int64_t groups = 1, SizesView dilation = {1});
-Tensor conv_transpose3d(const In& input, const Tensor& weight, const Tensor& bias = {}, SizesView stride = {1}, SizesView padding = {0},
-                        SizesView output_padding = {0}, std::int64_t groups = 1, SizesView dilation = {1});
+Tensor conv_transpose1d(const In& input, const Tensor& weight, const Tensor& bias = {}, SizesView stride = {1},
+                        SizesView padding = {0}, SizesView output_padding = {0}, std::int64_t groups = 1, SizesView dilation = {1});
+Tensor conv_transpose2d(const In& input, const Tensor& weight, const Tensor& bias = {}, SizesView stride = {1},
+                        SizesView padding = {0}, SizesView output_padding = {0}, std::int64_t groups = 1, SizesView dilation = {1});
+Tensor conv_transpose3d(const In& input, const Tensor& weight, const Tensor& bias = {}, SizesView stride = {1},
+                        SizesView padding = {0}, SizesView output_padding = {0}, std::int64_t groups = 1, SizesView dilation = {1});
 // Sliding blocks as columns, and their sum back: [N, C, H, W] <-> [N, C * k, blocks].
 Tensor unfold(const In& input, SizesView kernel_size, SizesView dilation = {1}, SizesView padding = {0}, SizesView stride = {1});
 Tensor fold(const In& input, SizesView output_size, SizesView kernel_size, SizesView dilation = {1}, SizesView padding = {0},
@@ -55,12 +55,12 @@ Tensor max_pool2d(const In& input, SizesView kernel_size, SizesView stride = {},
                   bool ceil_mode = false);
 Tensor max_pool3d(const In& input, SizesView kernel_size, SizesView stride = {}, SizesView padding = {0}, SizesView dilation = {1},
                   bool ceil_mode = false);
-std::pair<Tensor, Tensor> max_pool1d_with_indices(const In& input, SizesView kernel_size, SizesView stride = {}, SizesView padding = {0},
-                                                  SizesView dilation = {1}, bool ceil_mode = false);
-std::pair<Tensor, Tensor> max_pool2d_with_indices(const In& input, SizesView kernel_size, SizesView stride = {}, SizesView padding = {0},
-                                                  SizesView dilation = {1}, bool ceil_mode = false);
-std::pair<Tensor, Tensor> max_pool3d_with_indices(const In& input, SizesView kernel_size, SizesView stride = {}, SizesView padding = {0},
-                                                  SizesView dilation = {1}, bool ceil_mode = false);
+std::pair<Tensor, Tensor> max_pool1d_with_indices(const In& input, SizesView kernel_size, SizesView stride = {},
+                                                  SizesView padding = {0}, SizesView dilation = {1}, bool ceil_mode = false);
+std::pair<Tensor, Tensor> max_pool2d_with_indices(const In& input, SizesView kernel_size, SizesView stride = {},
+                                                  SizesView padding = {0}, SizesView dilation = {1}, bool ceil_mode = false);
+std::pair<Tensor, Tensor> max_pool3d_with_indices(const In& input, SizesView kernel_size, SizesView stride = {},
+                                                  SizesView padding = {0}, SizesView dilation = {1}, bool ceil_mode = false);
 Tensor avg_pool1d(const In& input, SizesView kernel_size, SizesView stride = {}, SizesView padding = {0}, bool ceil_mode = false,
                   bool count_include_pad = true);
 Tensor avg_pool2d(const In& input, SizesView kernel_size, SizesView stride = {}, SizesView padding = {0}, bool ceil_mode = false,

@@ -17,19 +17,20 @@ namespace braze {
 // Ranks as PyTorch: 1-d operands are a row on the left, a column on the right; batches broadcast.
 // https://pytorch.org/docs/stable/generated/torch.matmul.html
 Tensor matmul(const In& input, const In& other);
-Tensor mm(const In& input, const Tensor& mat2);                          // [n, k] x [k, m]
-Tensor bmm(const In& input, const Tensor& mat2);                         // [b, n, k] x [b, k, m]
-Tensor mv(const In& input, const Tensor& vec);                           // [n, k] x [k]
-Tensor dot(const In& input, const Tensor& tensor);                       // [k] x [k]
+Tensor mm(const In& input, const Tensor& mat2);     // [n, k] x [k, m]
+Tensor bmm(const In& input, const Tensor& mat2);    // [b, n, k] x [b, k, m]
+Tensor mv(const In& input, const Tensor& vec);      // [n, k] x [k]
+Tensor dot(const In& input, const Tensor& tensor);  // [k] x [k]
 Tensor vdot(const In& input, const Tensor& other);
-Tensor inner(const In& input, const Tensor& other);                      // over the last dims; numbers (0-d) multiply
-Tensor outer(const In& input, const Tensor& vec2);                       // [n] x [m]
+Tensor inner(const In& input, const Tensor& other);  // over the last dims; numbers (0-d) multiply
+Tensor outer(const In& input, const Tensor& vec2);   // [n] x [m]
 Tensor ger(const In& input, const Tensor& vec2);
 // beta * input + alpha * product. With beta 0 `input` is not read: its NaNs do not matter.
 Tensor addmm(const In& input, const Tensor& mat1, const Tensor& mat2, Scalar beta = 1, Scalar alpha = 1);
 Tensor addmv(const In& input, const Tensor& mat, const Tensor& vec, Scalar beta = 1, Scalar alpha = 1);
 Tensor addr(const In& input, const Tensor& vec1, const Tensor& vec2, Scalar beta = 1, Scalar alpha = 1);
-Tensor addbmm(const In& input, const Tensor& batch1, const Tensor& batch2, Scalar beta = 1, Scalar alpha = 1);  // summed over batches
+Tensor addbmm(const In& input, const Tensor& batch1, const Tensor& batch2, Scalar beta = 1,
+              Scalar alpha = 1);  // summed over batches
 Tensor baddbmm(const In& input, const Tensor& batch1, const Tensor& batch2, Scalar beta = 1, Scalar alpha = 1);
 // In the order of least work. https://pytorch.org/docs/stable/generated/torch.linalg.multi_dot.html
 Tensor chain_matmul(std::span<const Tensor> matrices, std::source_location where = std::source_location::current());
@@ -58,8 +59,7 @@ Tensor bilinear(const In& input1, const Tensor& input2, const Tensor& weight, co
 Tensor cross(const In& input, const Tensor& other, std::optional<std::int64_t> dim = {});
 Tensor trace(const In& input);
 // p-norm distances between rows, any p in [0, inf]. compute_mode as PyTorch names it: whether Euclidean distances go through a product.
-Tensor cdist(const In& x1, const Tensor& x2, double p = 2,
-             std::string_view compute_mode = "use_mm_for_euclid_dist_if_necessary");
+Tensor cdist(const In& x1, const Tensor& x2, double p = 2, std::string_view compute_mode = "use_mm_for_euclid_dist_if_necessary");
 Tensor matrix_power(const In& input, std::int64_t n);  // n < 0: of the inverse
 Tensor matrix_exp(const In& input);
 

@@ -27,25 +27,25 @@ class LinalgMethods {
   Tensor ger(const Tensor& vec2, std::source_location where = std::source_location::current()) const;
   // In place: the result must have this tensor's sizes.
   Tensor addmm(const Tensor& mat1, const Tensor& mat2, Scalar beta = 1, Scalar alpha = 1,
-                    std::source_location where = std::source_location::current()) const;
+               std::source_location where = std::source_location::current()) const;
   Tensor& addmm_(const Tensor& mat1, const Tensor& mat2, Scalar beta = 1, Scalar alpha = 1,
-                      std::source_location where = std::source_location::current());
+                 std::source_location where = std::source_location::current());
   Tensor addmv(const Tensor& mat, const Tensor& vec, Scalar beta = 1, Scalar alpha = 1,
-                    std::source_location where = std::source_location::current()) const;
+               std::source_location where = std::source_location::current()) const;
   Tensor& addmv_(const Tensor& mat, const Tensor& vec, Scalar beta = 1, Scalar alpha = 1,
-                      std::source_location where = std::source_location::current());
+                 std::source_location where = std::source_location::current());
   Tensor addr(const Tensor& vec1, const Tensor& vec2, Scalar beta = 1, Scalar alpha = 1,
-                   std::source_location where = std::source_location::current()) const;
+              std::source_location where = std::source_location::current()) const;
   Tensor& addr_(const Tensor& vec1, const Tensor& vec2, Scalar beta = 1, Scalar alpha = 1,
-                     std::source_location where = std::source_location::current());
+                std::source_location where = std::source_location::current());
   Tensor addbmm(const Tensor& batch1, const Tensor& batch2, Scalar beta = 1, Scalar alpha = 1,
-                     std::source_location where = std::source_location::current()) const;
+                std::source_location where = std::source_location::current()) const;
   Tensor& addbmm_(const Tensor& batch1, const Tensor& batch2, Scalar beta = 1, Scalar alpha = 1,
-                       std::source_location where = std::source_location::current());
+                  std::source_location where = std::source_location::current());
   Tensor baddbmm(const Tensor& batch1, const Tensor& batch2, Scalar beta = 1, Scalar alpha = 1,
-                      std::source_location where = std::source_location::current()) const;
+                 std::source_location where = std::source_location::current()) const;
   Tensor& baddbmm_(const Tensor& batch1, const Tensor& batch2, Scalar beta = 1, Scalar alpha = 1,
-                        std::source_location where = std::source_location::current());
+                   std::source_location where = std::source_location::current());
   Tensor cross(const Tensor& other, std::optional<std::int64_t> dim = {},
                std::source_location where = std::source_location::current()) const;
   Tensor trace(std::source_location where = std::source_location::current()) const;
@@ -64,7 +64,8 @@ class LinalgMethods {
                                          std::source_location where = std::source_location::current()) const;
   Tensor lu_solve(const Tensor& LU_data, const Tensor& LU_pivots,
                   std::source_location where = std::source_location::current()) const;
-  std::tuple<Tensor, Tensor> triangular_solve(const Tensor& A, bool upper = true, bool transpose = false, bool unitriangular = false,
+  std::tuple<Tensor, Tensor> triangular_solve(const Tensor& A, bool upper = true, bool transpose = false,
+                                              bool unitriangular = false,
                                               std::source_location where = std::source_location::current()) const;
 
  protected:
