@@ -113,6 +113,8 @@ std::vector<NodeId> postorder(const Graph& graph, std::span<const Value> roots);
 //     return %2
 //   }
 std::string print(const Graph& graph);
+// As they stand in text, with the space before them: " {axis = 1}", or "" for none.
+std::string attributes_text(const Attributes& attributes, std::span<const std::string> symbol_names = {});
 // `file` names the text in errors. Throws ParseError (line, column, caret, what was expected) and infer's errors as ParseError too.
 Graph parse_graph(std::string_view text, std::string_view file = "<text>");
 

@@ -196,6 +196,8 @@ class Parser {
       const NodeId node = block.outputs.back().node;
       if (!seen.contains(node) && block_of_.contains(node))
         lexer_.error(outputs[i], fmt::format("this kernel does not compute %{}", outputs[i].text));
+      if (graph_[node].op == Op::reshape)
+        lexer_.error(outputs[i], fmt::format("%{} is a reshape: put out what it reshapes, whose elements it has", outputs[i].text));
       in_memory_.insert(node);
     }
   }

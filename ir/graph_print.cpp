@@ -271,6 +271,12 @@ class Printer {
 
 }  // namespace
 
+std::string attributes_text(const Attributes& attributes, std::span<const std::string> symbol_names) {
+  std::string out;
+  std::visit(AttributePrinter(out, symbol_names), attributes);
+  return out;
+}
+
 std::string print(const Graph& graph) { return Printer(graph, {}, {}).run(); }
 
 std::string print(const Graph& graph, std::span<const GraphBlock> blocks, std::span<const GraphRemark> remarks) {

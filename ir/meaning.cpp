@@ -177,6 +177,7 @@ std::uint64_t evaluate_cast(DType from, DType to, std::uint64_t bits) {
 }
 
 int cost(Op op, DType type) {
+  if (op == Op::wrap_index) return 4;
   if (op == Op::cast) return 1;
   // 0: not known yet. Racing threads compute the same number.
   static std::array<std::array<std::atomic<int>, dtype_count>, op_count> known;

@@ -43,8 +43,8 @@ struct OpInfo {
   std::uint8_t results = 1;
 
   constexpr bool commutative() const { return algebra == Algebra::commutative; }
-  // Has a meaning in ir/meaning.h; cast counts too.
-  constexpr bool elementwise() const { return op_class < OpClass::shaped || attributes == AttributeKind::Cast; }
+  // Has a meaning in ir/meaning.h; cast and wrap_index, which carry attributes, count too.
+  constexpr bool elementwise() const { return op_class < OpClass::shaped || attributes == AttributeKind::Cast || attributes == AttributeKind::WrapIndex; }
   // Reads axes away.
   constexpr bool reduction() const { return attributes == AttributeKind::Reduced; }
   // Runs by itself, as a call of the runtime.

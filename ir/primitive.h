@@ -59,8 +59,8 @@ struct LibraryFunctionInfo {
 const LibraryFunctionInfo& info(LibraryFunction f);
 std::optional<LibraryFunction> library_function_from_name(std::string_view name);
 
-// Why a kernel stopped; the value of the status word. 0 is success.
-enum class Fault : std::uint8_t { none, division_by_zero, index_out_of_range, stopped };
+// Why a kernel stopped; the value of the status word. 0 is success. refused: a routine says why in words.
+enum class Fault : std::uint8_t { none, division_by_zero, index_out_of_range, stopped, refused };
 
 // One SSA instruction of scalar code. `type` is the result's type, `from` the operands' type where it differs
 // (convert, bitcast, comparisons), `payload` the bits of a constant, the LibraryFunction of a call, the Fault of a check.

@@ -1,6 +1,8 @@
 #include "ir/program.h"
 
 #include "ir/error.h"
+#include "ir/graph.h"
+#include "ir/lexer.h"
 
 namespace braze::ir {
 namespace {
@@ -39,6 +41,26 @@ std::string kernel_step_text(const Program& program, const KernelStep& step) {
                      program.index.text(step.work, {}));
 }
 
+std::string call_step_text(const Program& program, const CallStep& step) {
+  std::string text = fmt::format("call {}{}(", name(step.op), attributes_text(step.attributes));
+  const auto append = [&](const CallStep::Array& array, bool writes) {
+    if (text.back() != '(') text += ", ";
+    if (writes) text += "write ";
+    switch (array.kind) {
+      case CallStep::Array::Kind::slot: text += fmt::format("@{}", array.number); break;
+      case CallStep::Array::Kind::scalar: text += fmt::format("scalar {}", array.number); break;
+      case CallStep::Array::Kind::constant: text += literal_text(array.type, array.bits); break;
+      case CallStep::Array::Kind::unread: text += '_'; break;
+    }
+    text += fmt::format(": {}[", name(array.type));
+    for (std::size_t i = 0; i < array.sizes.size(); ++i) text += (i ? ", " : "") + program.index.text(array.sizes[i], {});
+    text += ']';
+  };
+  for (const CallStep::Array& array : step.in) append(array, false);
+  for (const CallStep::Array& array : step.out) append(array, true);
+  return text + ")";
+}
+
 }  // namespace
 
 std::string print(const Program& program) {
@@ -49,6 +71,7 @@ std::string print(const Program& program) {
   for (const Step& step : program.steps) {
     out += "  " + std::visit(match{
                                  [&](const KernelStep& s) { return kernel_step_text(program, s); },
+                                 [&](const CallStep& s) { return call_step_text(program, s); },
                                  [&](const CopyStep& s) { return fmt::format("copy @{} to @{}", s.from, s.to); },
                              },
                              step.action);

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "ir/attributes.h"
 #include "ir/index.h"
 #include "ir/loops.h"
 
@@ -37,8 +38,26 @@ struct KernelStep {
 struct CopyStep {  // whole slots of equal size
   std::uint32_t from, to;
 };
+// A routine of the runtime's, over whole arrays.
+struct CallStep {
+  struct Array {
+    enum class Kind : std::uint8_t {
+      slot,
+      scalar,    // the caller's scalar argument `number`, rank 0
+      constant,  // `bits`, rank 0
+      unread     // a result that nobody wants: the routine may leave it out
+    } kind = Kind::slot;
+    DType type{};
+    std::uint32_t number = 0;
+    std::uint64_t bits = 0;
+    std::vector<IndexId> sizes;
+  };
+  Op op;
+  Attributes attributes;  // extents may be the Program's symbols
+  std::vector<Array> in, out;
+};
 struct Step {
-  std::variant<KernelStep, CopyStep> action;
+  std::variant<KernelStep, CopyStep, CallStep> action;
   std::string line;  // the source line of the op that the user wrote, or empty
 };
 

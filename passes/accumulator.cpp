@@ -18,7 +18,7 @@ bool has_position(Op op) { return op == Op::argmax || op == Op::argmin || op == 
 
 DType value_type(Op op, DType operand) {
   if (op == Op::any || op == Op::all) return DType::boolean;
-  if (op == Op::sum && !is_float(operand)) return DType::i64;
+  if ((op == Op::sum || op == Op::prod) && !is_float(operand)) return DType::i64;
   return compute_type(operand);
 }
 
@@ -38,6 +38,7 @@ std::uint64_t worst(Op op, DType type) {
 
 std::uint64_t identity(Op op, DType type) {
   if (op == Op::sum || op == Op::any) return 0;
+  if (op == Op::prod) return type == DType::f64 ? ir::to_bits(1.0) : type == DType::f32 ? ir::to_bits(1.0f) : 1;
   return op == Op::all ? 1 : worst(op, type);
 }
 
@@ -45,6 +46,8 @@ Op join_of(Op op) {
   switch (op) {
     case Op::sum:
       return Op::add;
+    case Op::prod:
+      return Op::mul;
     case Op::any:
       return Op::logical_or;
     case Op::all:

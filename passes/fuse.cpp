@@ -158,14 +158,14 @@ bool is_buffer(const Node& node) {
   return node.op == Op::parameter && node.as<ir::Parameter>().kind != ir::Parameter::Kind::scalar;
 }
 
-bool is_write(Op op) { return op == Op::store || op == Op::accumulate; }
-
-// What must be in memory whoever reads it: results, and what a store writes over. A reshape of what is in memory is in memory.
+// What must be in memory whoever reads it: results, what a write goes over, a take picks from, or a routine reads. A reshape of what
+// is in memory is in memory.
 void Fuser::keep_in_memory() {
   const auto keep = [&](Value value) { kept_[stored_value(graph_, value).node] = true; };
   for (const Value result : graph_.results) keep(result);
   for (const NodeId id : order_)
-    if (is_write(graph_[id].op)) keep(graph_[id].in[0]);
+    for (std::size_t i = 0; i < graph_[id].in.size(); ++i)
+      if (reads_whole(graph_[id], i) && !(ir::info(graph_[id].op).routine() && is_immediate(graph_.node(graph_[id].in[i])))) keep(graph_[id].in[i]);
 }
 
 bool Fuser::is_free(NodeId id) const {
@@ -198,7 +198,7 @@ void Fuser::classify() {
       role = Role::view;
     } else {
       role = Role::member;
-      if (is_write(node.op) || cut) kept_[id] = true;
+      if (is_write(node.op) || ir::info(node.op).routine() || cut) kept_[id] = true;
     }
   }
 }
@@ -214,7 +214,7 @@ std::vector<IndexId> Fuser::squeezed(const Shape& shape) const {
 const Shape& Fuser::point(NodeId id) const {
   const Node& node = graph_[id];
   if (ir::info(node.op).reduction()) return graph_.type(node.in[0]).shape;
-  if (is_write(node.op)) return graph_.type(node.in[1]).shape;
+  if (is_write(node.op)) return graph_.type(write_point(node)).shape;
   return node.out[0].shape;
 }
 
@@ -225,7 +225,7 @@ Domain Fuser::domain_of(NodeId id) {
   domain.extents = squeezed(shape);
   domain.reduced.assign(domain.extents.size(), false);
   domain.contracts = node.op == Op::dot;
-  domain.serial = node.op == Op::accumulate || node.op == Op::concat;
+  domain.serial = node.op == Op::accumulate || node.op == Op::put || node.op == Op::concat || ir::info(node.op).routine();
   if (!ir::info(node.op).reduction()) return domain;
   domain.reduces = true;
   const std::uint64_t mask = node.as<ir::Reduced>().mask;
@@ -290,7 +290,8 @@ std::vector<Fuser::Operand> Fuser::operands(NodeId id) {
   const Node& node = graph_[id];
   std::vector<Operand> result;
   const bool elsewhere = node.op == Op::pad || node.op == Op::concat || node.op == Op::dot || role_[id] != Role::member || is_view(node.op);
-  for (std::size_t i = is_write(node.op) ? 1 : 0; i < node.in.size(); ++i) {
+  for (std::size_t i = 0; i < node.in.size(); ++i) {
+    if (reads_whole(node, i)) continue;
     const Value in = node.in[i];
     Operand operand = look_through(in, elsewhere ? graph_.type(in).shape : point(id));
     if (elsewhere && (operand.relation.kind == Relation::Kind::same || operand.relation.kind == Relation::Kind::row))
@@ -350,7 +351,7 @@ bool Fuser::raise(std::uint32_t cluster, std::uint32_t level) {
 std::string Fuser::merge_domains(std::uint32_t into, std::uint32_t other, bool& rows_only) {
   const Domain &a = clusters_[into].domain, &b = clusters_[other].domain;
   rows_only = false;
-  if (a.serial || b.serial) return "an accumulation, or a concat, runs alone";
+  if (a.serial || b.serial) return "an accumulation, a concat or a routine runs alone";
   if (a.contracts && b.contracts) return "a kernel holds one dot";
   if (a.extents == b.extents && !a.contracts && !b.contracts) {
     if (!a.reduces || !b.reduces) return {};
@@ -422,20 +423,24 @@ std::optional<std::uint32_t> Fuser::fits(NodeId id, const Operand& operand, std:
   const Domain& domain = clusters_[cluster].domain;
   const Node& node = graph_[id];
   const bool reduces = ir::info(node.op).reduction();
-  if (is_write(graph_[base].op)) {
+  if (is_write(graph_[base].op) || ir::info(graph_[base].op).routine()) {
     why = "what is stored is read from memory";
+    return std::nullopt;
+  }
+  if (ir::info(node.op).routine()) {
+    why = fmt::format("{} is a routine, which reads memory", ir::name(node.op));
     return std::nullopt;
   }
   if (graph_[base].op == Op::concat || node.op == Op::concat) {
     why = "a concat is written part by part";
     return std::nullopt;
   }
-  if (node.op == Op::accumulate) {
+  if (node.op == Op::accumulate || node.op == Op::put) {
     why = "an accumulation runs alone, in index order";
     return std::nullopt;
   }
   if (operand.storage) {
-    why = "what it writes over must be in memory before";
+    why = node.op == Op::take ? "what it takes from must be in memory before" : "what it writes over must be in memory before";
     return std::nullopt;
   }
   if (operand.relation.kind == Relation::Kind::same) {
@@ -567,8 +572,8 @@ std::uint32_t Fuser::target_of(NodeId id, const std::vector<Operand>& reads) {
 void Fuser::place(NodeId id) {
   std::vector<Operand> reads = operands(id);
   const Node& node = graph_[id];
-  if (is_write(node.op))  // the storage's value before
-    reads.push_back({node.in[0], stored_value(graph_, node.in[0]), {Relation::Kind::moved, {}}, true});
+  for (std::size_t i = 0; i < node.in.size(); ++i)  // the storage's value before
+    if (reads_whole(node, i)) reads.push_back({node.in[i], stored_value(graph_, node.in[i]), {Relation::Kind::moved, {}}, true});
   std::uint32_t target = options_.fuse ? target_of(id, reads) : none;
   bool row = ir::info(node.op).reduction() || node.op == Op::dot;
   if (target != none && !row) {
@@ -691,7 +696,7 @@ void Fuser::recompute() {
       if (c.nodes.size() + cost.nodes > static_cast<std::size_t>(options_.group_nodes) ||
           c.reads.size() + cost.reads.size() + 2 > static_cast<std::size_t>(options_.group_buffers))
         why = "the kernel that reads it is full";
-      if (graph_[c.nodes[0]].op == Op::accumulate) why = "an accumulation runs alone, in index order";
+      if (graph_[c.nodes[0]].op == Op::accumulate || graph_[c.nodes[0]].op == Op::put) why = "an accumulation runs alone, in index order";
     }
     if (!why.empty()) {
       kept_[id] = true;
@@ -766,9 +771,9 @@ std::vector<NodeId> Fuser::closure(std::uint32_t cluster, const std::vector<Valu
     result.push_back(id);
     const Node& node = graph_[id];
     for (std::size_t i = 0; i < node.in.size(); ++i) {
-      if (i == 0 && is_write(node.op)) {
-        const Value storage = stored_value(graph_, node.in[0]);
-        if (role_[storage.node] != Role::leaf) reads.push_back(storage);
+      if (reads_whole(node, i)) {
+        const Value storage = stored_value(graph_, node.in[i]);
+        if (role_[storage.node] == Role::member || role_[storage.node] == Role::view) reads.push_back(storage);
         continue;
       }
       visit(node.in[i]);

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "passes/fuse.h"
+#include "passes/groups.h"
 
 namespace braze::passes {
 
@@ -19,12 +20,6 @@ std::uint64_t last_run(std::uint64_t mask) {
   std::uint64_t run = 0;
   for (; axis >= 0 && (mask >> axis & 1); --axis) run |= std::uint64_t{1} << axis;
   return run;
-}
-
-bool is_mixed(const ir::Node& node) {
-  if (!ir::info(node.op).reduction()) return false;
-  const std::uint64_t mask = node.as<ir::Reduced>().mask;
-  return mask != 0 && last_run(mask) != mask;
 }
 
 // Appends a mixed reduction of `operand` as reductions of one run each.
@@ -45,6 +40,12 @@ Value reduce_by_runs(Graph& to, const ir::Node& node, Value operand) {
 }
 
 }  // namespace
+
+bool is_mixed(const ir::Node& node) {
+  if (!ir::info(node.op).reduction()) return false;
+  const std::uint64_t mask = node.as<ir::Reduced>().mask;
+  return mask != 0 && last_run(mask) != mask;
+}
 
 Graph split_mixed_reductions(Graph graph) {
   bool any = false;

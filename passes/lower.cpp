@@ -9,6 +9,7 @@
 
 #include "ir/error.h"
 #include "passes/affine.h"
+#include "passes/groups.h"
 #include "passes/nest.h"
 
 namespace braze::passes {
@@ -87,8 +88,7 @@ Domain domain_of(const Graph& graph, const Group& group, std::size_t part) {
   }
   const Value first = group.outputs.at(0);
   const Node& node = graph.node(first);
-  const bool writes = node.op == Op::store || node.op == Op::accumulate;
-  domain.shape = writes ? &graph.type(node.in[1]).shape : &graph.type(first).shape;
+  domain.shape = is_write(node.op) ? &graph.type(write_point(node)).shape : &graph.type(first).shape;
   return domain;
 }
 
@@ -120,6 +120,8 @@ class Lowering {
   std::optional<ExprId> reduce(const Request& request, std::vector<Request>& missing);
   std::optional<ExprId> contract(const Request& request, std::vector<Request>& missing);
   std::optional<ExprId> elementwise(const Request& request, std::vector<Request>& missing);
+  std::optional<ExprId> wrap(const Request& request, std::vector<Request>& missing);
+  std::optional<ExprId> take(const Request& request, std::vector<Request>& missing);
   ExprId leaf(const Request& request);
 
   ExprId add(Expr expr);
@@ -295,7 +297,7 @@ std::optional<Place> Lowering::domain_place(const Shape& shape, bool row) {
 
 Place Lowering::element_place(const Shape& shape) {
   const auto place = domain_place(shape, false);
-  invariant(place.has_value(), "group {}: a value of shape {} is no element of the domain", group_.name, ir::text(shape, graph_.symbols));
+  group_law(place.has_value(), "kernel {}: a value of shape {} has other elements than the rest", group_.name, ir::text(shape, graph_.symbols));
   return *place;
 }
 
@@ -325,7 +327,7 @@ ExprId Lowering::evaluate(Request request) {
       done_.emplace(key_of(top.value, top.place, top.guard), *expr);
       waiting.pop_back();
     } else {
-      invariant(!missing.empty(), "group {}: %{} has no lowering here", group_.name, top.value.node);
+      invariant(!missing.empty(), "kernel {}: %{} has no lowering here", group_.name, top.value.node);
       for (auto m = missing.rbegin(); m != missing.rend(); ++m) waiting.push_back(*m);
     }
   }
@@ -354,9 +356,11 @@ std::optional<ExprId> Lowering::attempt(const Request& request, std::vector<Requ
   if (node.op == Op::concat) return concat(request, missing);
   const ir::OpInfo& info = ir::info(node.op);
   if (info.reduction()) return reduce(request, missing);
+  if (node.op == Op::wrap_index) return wrap(request, missing);
+  if (node.op == Op::take) return take(request, missing);
   if (info.elementwise()) return elementwise(request, missing);
   const auto at = moved(request);
-  invariant(at.has_value(), "group {}: {} cannot be read inside a kernel", group_.name, info.name);
+  group_law(at.has_value(), "kernel {}: what {} leaves is read from memory, by later kernels", group_.name, info.name);
   std::vector<ExprId> found;
   if (!all({*at}, missing, found)) return std::nullopt;
   return found[0];
@@ -501,13 +505,36 @@ std::optional<ExprId> Lowering::elementwise(const Request& request, std::vector<
   return add(std::move(expr));
 }
 
+std::optional<ExprId> Lowering::wrap(const Request& request, std::vector<Request>& missing) {
+  const Node& node = graph_.node(request.value);
+  std::vector<ExprId> found;
+  if (!all({{node.in[0], request.place, request.guard}}, missing, found)) return std::nullopt;
+  return add({.kind = Expr::Kind::wrap,
+              .type = DType::i64,
+              .affine = affine_.constant(extents_.of(node.as<ir::WrapIndex>().extent)),
+              .guard = request.guard,
+              .in = {found[0]}});
+}
+
+std::optional<ExprId> Lowering::take(const Request& request, std::vector<Request>& missing) {
+  const Node& node = graph_.node(request.value);
+  std::vector<ExprId> found;
+  if (!all({{node.in[1], request.place, request.guard}}, missing, found)) return std::nullopt;
+  return add({.kind = Expr::Kind::take,
+              .type = node.out[0].dtype,
+              .number = buffer(stored_value(graph_, node.in[0])),
+              .affine = affine_.constant(extents_.product(graph_.type(node.in[0]).shape)),
+              .guard = request.guard,
+              .in = {found[0]}});
+}
+
 std::optional<ExprId> Lowering::reduce(const Request& request, std::vector<Request>& missing) {
   const Node& node = graph_.node(request.value);
   const Shape& shape = node.out[request.value.result].shape;
   const auto row = domain_place(shape, true);
   const bool here = row && (row->linear == request.place.linear ? row->at == request.place.at
                                                                : linear(*row, shape) == linear(request.place, shape));
-  invariant(here, "group {}: the result of {} is read at another row", group_.name, ir::name(node.op));
+  group_law(here, "kernel {}: the result of {} is read at another row", group_.name, ir::name(node.op));
   auto at = reductions_.find(request.value.node);
   if (at == reductions_.end()) {
     std::vector<ExprId> found;
@@ -534,7 +561,7 @@ std::optional<ExprId> Lowering::contract(const Request& request, std::vector<Req
   left.at[rank - 2] = result.at[rank - 2] = coordinates_[axes.m];
   right.at[rank - 1] = result.at[rank - 1] = coordinates_[axes.n];
   left.at[rank - 1] = right.at[rank - 2] = coordinates_[axes.k];
-  invariant(linear(result, node.out[0].shape) == linear(request.place, node.out[0].shape), "group {}: dot is read at another element",
+  group_law(linear(result, node.out[0].shape) == linear(request.place, node.out[0].shape), "kernel {}: dot is read at another element",
             group_.name);
   std::vector<ExprId> found;
   if (!all({{node.in[0], left, 0}, {node.in[1], right, 0}}, missing, found)) return std::nullopt;
@@ -558,16 +585,25 @@ void Lowering::add_outputs() {
   for (const Value value : group_.outputs) {
     const Node& node = graph_.node(value);
     const bool reducing = reduction_.has_value() || contraction_.has_value();
-    const bool writes = node.op == Op::store || node.op == Op::accumulate;
-    const Value stored = writes ? node.in[1] : value;
+    const bool writes = is_write(node.op);
+    const Value stored = writes ? written_value(node) : value;
     const Shape& shape = graph_.type(stored).shape;
     auto place = reducing ? domain_place(shape, true) : std::nullopt;
     Output output;
     output.row = place.has_value();
-    if (!place) place = element_place(shape);
+    if (!place) {
+      group_law(!contraction_, "kernel {}: {} gives other elements than the dot", group_.name, ir::name(node.op));
+      place = element_place(shape);
+    }
     output.expr = evaluate({stored, *place});
     output.buffer = buffer(value);
-    if (writes) {
+    if (node.op == Op::put) {
+      output.index = evaluate({write_point(node), *place});
+      output.address = affine_.constant(extents_.product(node.out[0].shape));
+      output.accumulate = true;
+      output.combine = node.as<ir::Put>().combine;
+      output.into = stored_value(graph_, node.in[0]);
+    } else if (writes) {
       const auto& layout = node.as<ir::Layout>();
       const Place at = spread(*place, layout.sizes);
       output.address = affine_.constant(extents_.of(layout.offset));
@@ -599,6 +635,8 @@ Nest Lowering::run() {
   nest_.name = group_.name;
   const Node* concat = concat_of(graph_, group_);
   concat ? add_part(*concat) : add_outputs();
+  group_law((!reduction_ && !contraction_) || !nest_.reductions.empty() || !nest_.contractions.empty(),
+            "kernel {}: nothing that it puts out reads what it reduces", group_.name);
   return std::move(nest_);
 }
 
@@ -610,7 +648,7 @@ namespace {
 template <class F>
 void each_affine(Nest& nest, const F& f) {
   for (Expr& expr : nest.exprs)
-    if (expr.kind == Expr::Kind::load || expr.kind == Expr::Kind::index) f(expr.affine);
+    if (has_affine(expr)) f(expr.affine);
   for (Derived& derived : nest.derived) f(derived.of);
   for (auto& guard : nest.guards)
     for (Condition& condition : guard) f(condition.index);
@@ -628,7 +666,10 @@ IndexId coefficient(const Affine& affine, Variable variable, IndexId zero) {
 void drop_unused(Nest& nest) {
   std::vector<bool> live(nest.exprs.size());
   std::vector<bool> live_reduction(nest.reductions.size());
-  for (const Output& output : nest.outputs) live[output.expr] = true;
+  for (const Output& output : nest.outputs) {
+    live[output.expr] = true;
+    if (output.index != no_expr) live[output.index] = true;
+  }
   // Operands come first, a reduction's operand before its result.
   for (std::size_t i = nest.exprs.size(); i-- > 0;) {
     if (!live[i]) continue;
@@ -663,7 +704,10 @@ void drop_unused(Nest& nest) {
     dot.left = renamed[dot.left];
     dot.right = renamed[dot.right];
   }
-  for (Output& output : nest.outputs) output.expr = renamed[output.expr];
+  for (Output& output : nest.outputs) {
+    output.expr = renamed[output.expr];
+    if (output.index != no_expr) output.index = renamed[output.index];
+  }
   nest.exprs = std::move(exprs);
   nest.reductions = std::move(reductions);
 }
@@ -737,7 +781,8 @@ void collapse_axes(Nest& nest, IndexTable& index) {
     if (i + 1 < nest.axes.size()) collapse(nest, index, static_cast<Variable>(i));
 }
 
-// A reduction's stage is one past those that its operand reads.
+// A reduction's stage is one past those that its operand reads. Rows are read again for each stage; columns, or one row that several
+// threads share, once.
 void number_stages(Nest& nest) {
   std::vector<std::uint32_t> stage(nest.exprs.size());
   for (std::size_t i = 0; i < nest.exprs.size(); ++i) {
@@ -748,6 +793,13 @@ void number_stages(Nest& nest) {
     reduction.stage = stage[reduction.operand] + 1;
     stage[i] = reduction.stage;
   }
+  const bool once = nest.order == ReduceOrder::outer || std::all_of(nest.axes.begin(), nest.axes.end(), [](const NestAxis& a) { return a.reduced; });
+  if (!once) return;
+  const std::string_view how = nest.order == ReduceOrder::outer ? "columns are reduced once" : "the whole tensor is one row, reduced once";
+  for (const Reduction& reduction : nest.reductions)
+    group_law(reduction.stage == 1, "kernel {}: {} needs another reduction's result, and {}", nest.name, ir::name(reduction.op), how);
+  for (const Output& output : nest.outputs)
+    group_law(output.row || stage[output.expr] == 0, "kernel {}: an element needs a reduction's result, and {}", nest.name, how);
 }
 
 Nest lower_group(const Graph& graph, const Extents& extents, const Group& group, std::size_t part) {
@@ -771,7 +823,7 @@ Nest lower_group(const Graph& graph, const Extents& extents, const Group& group,
       number_stages(nest);
       return nest;
     } catch (const SplitRequest& request) {
-      invariant(attempt < most_splits, "group {}: its reshapes keep splitting axes", group.name);
+      invariant(attempt < most_splits, "kernel {}: its reshapes keep splitting axes", group.name);
       const auto [axis, piece] = lowering.natural(request.axis);
       const IndexId outer = *exact_quotient(index, splits[axis][piece], request.inner);
       splits[axis][piece] = outer;
@@ -780,21 +832,42 @@ Nest lower_group(const Graph& graph, const Extents& extents, const Group& group,
   }
 }
 
-}  // namespace
+// A group that is a routine: operands in memory, then the results that somebody reads.
+Nest routine_nest(const Graph& graph, const Group& group) {
+  Nest nest;
+  nest.name = group.name;
+  nest.routine = group.nodes[0];
+  for (const Value in : graph[group.nodes[0]].in)
+    if (!is_immediate(graph.node(in))) nest.buffers.push_back(stored_value(graph, in));
+  nest.buffers.insert(nest.buffers.end(), group.outputs.begin(), group.outputs.end());
+  return nest;
+}
 
-Module lower(Module module, const Options&) {
+void lower_groups(Module& module) {
+  check_groups(module);
   const Extents extents(module.graph, module.index);
   for (const Group& group : module.groups) {
     const Node* concat = concat_of(module.graph, group);
     const std::size_t parts = concat ? concat->in.size() : 1;
     for (std::size_t part = 0; part < parts; ++part) {
-      Nest nest = lower_group(module.graph, extents, group, part);
+      const bool routine = group.nodes.size() == 1 && ir::info(module.graph[group.nodes[0]].op).routine();
+      Nest nest = routine ? routine_nest(module.graph, group) : lower_group(module.graph, extents, group, part);
       nest.group = static_cast<std::uint32_t>(module.nests.size());
       if (part > 0) nest.name += fmt::format("_{}", part + 1);
       for (const NodeId id : group.nodes)
         if (module.graph[id].location.line) nest.location = module.graph[id].location;
       module.nests.push_back(std::make_shared<const Nest>(std::move(nest)));
     }
+  }
+}
+
+}  // namespace
+
+Module lower(Module module, const Options&) {
+  try {
+    lower_groups(module);
+  } catch (const BadGroup& bad) {
+    refuse(module, bad);
   }
   module.stage = Stage::loops;
   return module;

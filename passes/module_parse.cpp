@@ -10,6 +10,7 @@ Module parse_module(std::string_view text, std::string_view file) {
   for (ir::GraphBlock& block : blocks)
     module.groups.push_back({std::move(block.name), std::move(block.nodes), std::move(block.outputs)});
   if (!module.groups.empty()) module.stage = Stage::fused;
+  module.groups_from_text = !module.groups.empty();
   return module;
 }
 

@@ -23,7 +23,8 @@ std::string print_loops(const Module& module) {
   };
   if (module.kernels.empty())
     for (const auto& nest : module.nests) append(print(*nest, module.graph, module.index));
-  for (const Lowered& lowered : module.kernels) append(ir::print(lowered.loops));
+  for (const Lowered& lowered : module.kernels)
+    append(lowered.call ? print(*module.nests[lowered.group], module.graph, module.index) : ir::print(lowered.loops));
   return out;
 }
 

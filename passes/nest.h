@@ -18,6 +18,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,8 @@ struct Expr {
     index,     // the affine itself, i64
     guard,     // whether `guard` holds, boolean
     op,        // an elementwise op on `in` (cast: from in[0]'s type to `type`)
+    wrap,      // in[0], an index, from the end where negative; faults outside [-n, n), n being `affine`, a constant
+    take,      // buffers[number] at in[0], which faults outside [0, n), n being `affine`, a constant: the buffer's elements
     reduced    // result `result` of reductions[number]
   } kind;
   DType type;
@@ -83,11 +86,15 @@ struct Expr {
   std::uint8_t result = 0;
   std::uint32_t number = 0;
   AffineId affine = 0;
-  GuardId guard = 0;  // of a load, or of an op that may fault
+  GuardId guard = 0;  // of a load, or of what may fault
   std::uint64_t bits = 0;
   InlineVector<ExprId, 3> in{};
   friend bool operator==(const Expr&, const Expr&) = default;
 };
+
+constexpr bool has_affine(const Expr& expr) {
+  return expr.kind == Expr::Kind::load || expr.kind == Expr::Kind::index || expr.kind == Expr::Kind::wrap || expr.kind == Expr::Kind::take;
+}
 
 // inner: the reduced axes are the operand's last. outer: kept axes follow them. By position alone, whatever the extents are.
 enum class ReduceOrder : std::uint8_t { inner, outer };
@@ -105,8 +112,10 @@ struct Output {
   std::uint32_t buffer;
   AffineId address;
   bool row = false;         // stored once a row, not once an element
-  bool accumulate = false;  // added to what is there, in index order, serially: places may repeat
-  ir::Value into;           // store and accumulate: the storage's value before; else none
+  bool accumulate = false;  // combined with what is there, in index order, serially: places may repeat
+  ir::Put::Combine combine = ir::Put::Combine::add;
+  ExprId index = no_expr;   // put: the place, in lieu of `address`, which is the constant past the last one
+  ir::Value into;           // a write: the storage's value before; else none
 };
 
 // dot: the domain is [batch..., m, n | k], one axis each, none collapsed; `left` and `right` are the factors at (batch, m, k) and
@@ -130,8 +139,20 @@ struct Nest {
   std::vector<Contraction> contractions;  // at most one; its result is reductions' Expr::reduced with number contraction_number
   std::vector<Output> outputs;
   std::vector<ir::Value> buffers;  // graph values; outputs' too
+  std::optional<ir::NodeId> routine;  // a call of the runtime's: no axes, no expressions; `buffers` are operands, then results
 };
 inline constexpr std::uint32_t contraction_number = ~std::uint32_t{0};
+
+// Whether an op writes over its first operand: store, accumulate, put.
+bool is_write(ir::Op op);
+// The operand whose elements a write's points are: its value, or put's index.
+ir::Value write_point(const ir::Node& node);
+// The value that a write stores.
+ir::Value written_value(const ir::Node& node);
+// Whether operand i is read whole, wherever its elements lie: it is in memory before the node's kernel runs.
+bool reads_whole(const ir::Node& node, std::size_t i);
+// A number or a scalar argument: a kernel or a call has it by value.
+bool is_immediate(const ir::Node& node);
 
 // The value in memory that `value` is: reshapes of it share its elements in the same order.
 ir::Value stored_value(const ir::Graph& graph, ir::Value value);

@@ -52,7 +52,7 @@ NestEmitter::NestEmitter(const Nest& nest, const ir::Graph& graph, ir::IndexTabl
   for (const Affine& affine : nest.affines) affine_axes_.push_back(axes_of(affine));
   for (const Expr& expr : nest.exprs) {
     AxisSet set = 0;
-    if (expr.kind == Expr::Kind::load || expr.kind == Expr::Kind::index) set |= affine_axes_[expr.affine];
+    if (has_affine(expr)) set |= affine_axes_[expr.affine];
     for (const Condition& condition : nest.guards[expr.guard]) set |= affine_axes_[condition.index];
     for (const ExprId in : expr.in) set |= axes_[in];
     axes_.push_back(set);
@@ -207,6 +207,19 @@ void NestEmitter::compute_one(ExprId id) {
       result = at->second;
       break;
     }
+    case Expr::Kind::wrap: {
+      const ValueId index = value(expr.in[0]), extent = affine_value(expr.affine);
+      const ValueId negative = compare(Primitive::lt, index, number(0));
+      result = builder_.append({.op = Primitive::select, .type = DType::i64, .in = {negative, add(index, extent), index}});
+      within(result, expr.affine, guard_value(expr.guard));
+      break;
+    }
+    case Expr::Kind::take: {
+      const ValueId place = value(expr.in[0]);
+      const ValueId inside = within(place, expr.affine, guard_value(expr.guard));
+      result = builder_.load({buffer(expr.number), {{place, Size::of(1)}}, {}}, inside);
+      break;
+    }
     case Expr::Kind::op: {
       if (expr.op == Op::cast) {
         result = convert(value(expr.in[0]), expr.type);
@@ -260,9 +273,56 @@ void NestEmitter::compute_invariant(std::span<const ExprId> roots, AxisSet axes)
   compute(outermost);
 }
 
-void NestEmitter::store(const Output& output) {
+void NestEmitter::check(const Output& output) {
+  compute({&output.expr, 1});
+  within(value(output.index), output.address, ir::no_value);
+}
+
+void NestEmitter::store(const Output& output, ValueId predicate) {
   const ValueId stored = value(output.expr);
-  builder_.store(access(buffer(output.buffer), output.address), stored);
+  ir::Access to;
+  if (output.index == no_expr) {
+    to = access(buffer(output.buffer), output.address);
+  } else {
+    const ValueId place = value(output.index);
+    predicate = within(place, output.address, predicate);
+    to = {buffer(output.buffer), {{place, Size::of(1)}}, {}};
+  }
+  builder_.store(to, output.accumulate ? combined(output, to, predicate) : stored, predicate);
+}
+
+// Halves combine in f32 and round.
+ValueId NestEmitter::combined(const Output& output, const ir::Access& at, ValueId predicate) {
+  using Combine = ir::Put::Combine;
+  if (output.combine == Combine::assign) return value(output.expr);
+  const Op op = output.combine == Combine::add        ? Op::add
+                : output.combine == Combine::multiply ? Op::mul
+                : output.combine == Combine::maximum  ? Op::maximum
+                                                      : Op::minimum;
+  const DType type = nest_.exprs[output.expr].type;
+  const ValueId operands[] = {convert(builder_.load(at, predicate), compute_type(type)), wide_value(output.expr)};
+  return convert(ir::build(op, compute_type(type), operands, builder_), type);
+}
+
+ValueId NestEmitter::compare(Primitive op, ValueId a, ValueId b) {
+  return builder_.append({.op = op, .type = DType::boolean, .from = DType::i64, .in = {a, b, ir::no_value}});
+}
+
+ValueId NestEmitter::within(ValueId place, AffineId count, ValueId guard) {
+  const auto logical = [&](Primitive op, ValueId a, ValueId b) {
+    return builder_.append({.op = op, .type = DType::boolean, .in = {a, b, ir::no_value}});
+  };
+  const ValueId bound = affine_value(count);
+  if (checks_) {
+    const ValueId outside = logical(Primitive::bit_or, compare(Primitive::lt, place, number(0)), compare(Primitive::le, bound, place));
+    GuardedSink(builder_, guard)
+        .append({.op = Primitive::check,
+                 .type = DType::boolean,
+                 .in = {outside, ir::no_value, ir::no_value},
+                 .payload = static_cast<std::uint64_t>(ir::Fault::index_out_of_range)});
+  }
+  const ValueId inside = logical(Primitive::bit_and, compare(Primitive::le, number(0), place), compare(Primitive::lt, place, bound));
+  return guard == ir::no_value ? inside : logical(Primitive::bit_and, guard, inside);
 }
 
 }  // namespace braze::passes

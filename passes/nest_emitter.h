@@ -58,7 +58,12 @@ class NestEmitter {
 
   ir::Access access(std::uint32_t buffer, AffineId address);
   ir::ValueId affine_value(AffineId affine);
-  void store(const Output& output);
+  // Where the predicate holds, if it is a value.
+  void store(const Output& output, ir::ValueId predicate = ir::no_value);
+  // What may fault on the way to a put, and its place.
+  void check(const Output& output);
+  // What is out of range is left out and faults no more: an earlier kernel has checked it.
+  void omit_checks() { checks_ = false; }
   std::uint32_t buffer(std::uint32_t nest_buffer);  // the kernel's number
   // A buffer that is not the graph's: number `temporary` of the module's.
   std::uint32_t temporary(ir::Value value, DType type, bool writes);
@@ -72,6 +77,10 @@ class NestEmitter {
   const std::vector<ir::ValueId>& variable(Variable v);
   void compute_one(ExprId id);
   ir::ValueId guard_value(GuardId guard);
+  ir::ValueId compare(ir::Primitive op, ir::ValueId a, ir::ValueId b);
+  // Whether the place is one of `count`, and the guard holds; where the guard holds and the place is none, faults.
+  ir::ValueId within(ir::ValueId place, AffineId count, ir::ValueId guard);
+  ir::ValueId combined(const Output& output, const ir::Access& at, ir::ValueId predicate);
   ir::ValueId convert(ir::ValueId value, DType to);
   bool reduction_open(ExprId expr) const;
 
@@ -80,6 +89,7 @@ class NestEmitter {
   ir::IndexTable& index_;
   Lowered& lowered_;
   ir::KernelBuilder builder_;
+  bool checks_ = true;
   std::vector<Scope> scopes_{1};
   std::vector<AxisSet> axes_, affine_axes_;
   std::vector<std::uint32_t> buffers_;  // by the nest's number; ~0: not yet taken

@@ -48,6 +48,7 @@ struct Lowered {
   std::vector<ir::IndexId> sizes;       // in the order of loops.sizes
   std::vector<std::uint32_t> scalars;   // parameter numbers
   ir::IndexId extent = 0, work = 0;     // see ir::KernelStep
+  bool call = false;                    // no loops, but Nest::routine's call
 };
 
 // Memory that a schedule needs between two kernels of one group, such as a reduction's partial results. In Lowered::buffers
@@ -64,6 +65,7 @@ struct Module {
   Stage stage = Stage::graph;
   ir::Graph graph;
   std::vector<Group> groups;    // from Stage::fused on, in an order in which they can run
+  bool groups_from_text = false;  // somebody may have edited them: what no kernel can hold is that one's error
   std::vector<Note> notes;
   ir::IndexTable index;         // from Stage::loops on
   std::vector<std::shared_ptr<const Nest>> nests;  // after lower: one a group, or one a part of a concat

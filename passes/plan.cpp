@@ -54,6 +54,7 @@ class Planner {
   bool taken(const Nest& nest, std::uint32_t slot) const;
   void place_store(std::size_t kernel, const Nest& nest, const Output& output);
   void place_outputs(const Lowered& lowered, std::size_t kernel);
+  void add_call(const Nest& nest);
   void add_kernel(std::size_t kernel);
   void finish_slots();
   void arrange_arena();
@@ -88,7 +89,7 @@ void Planner::find_lives() {
     for (const Value v : lowered.buffers) last_use_[key(v)] = k;
     for (const Output& output : module_.nests[lowered.group]->outputs)
       if (output.into) last_use_[key(output.into)] = k;
-    faults_.push_back(can_fault(lowered.loops));
+    faults_.push_back(lowered.call || can_fault(lowered.loops));
     if (faults_.back()) last_fault_ = k + 1;
   }
   for (const Value v : graph_.results) last_use_[key(stored_value(graph_, v))] = module_.kernels.size();
@@ -135,6 +136,7 @@ bool Planner::may_overwrite(std::uint32_t slot, std::size_t kernel, bool faults)
 bool Planner::reads_only_at(const Nest& nest, std::uint32_t buffer, AffineId address) const {
   const bool passes = !nest.reductions.empty() || !nest.contractions.empty();
   return std::all_of(nest.exprs.begin(), nest.exprs.end(), [&](const Expr& expr) {
+    if (expr.kind == Expr::Kind::take && expr.number == buffer) return false;
     return expr.kind != Expr::Kind::load || expr.number != buffer || (!passes && nest.affines[expr.affine] == nest.affines[address]);
   });
 }
@@ -204,8 +206,37 @@ void Planner::place_outputs(const Lowered& lowered, std::size_t kernel) {
     }
 }
 
+// Results of a call are fresh: a routine reads its operands in an order of its own.
+void Planner::add_call(const Nest& nest) {
+  using Array = ir::CallStep::Array;
+  const Node& node = graph_[*nest.routine];
+  ir::CallStep step{node.op, *node.attributes, {}, {}};
+  const auto sized = [&](Array::Kind kind, const ir::Type& type) {
+    Array array{.kind = kind, .type = type.dtype};
+    for (const ir::Extent e : type.shape) array.sizes.push_back(extents_.of(e));
+    return array;
+  };
+  for (const Value in : node.in) {
+    const Node& operand = graph_.node(in);
+    const bool by_value = is_immediate(operand);
+    const auto kind = !by_value ? Array::Kind::slot : operand.op == Op::constant ? Array::Kind::constant : Array::Kind::scalar;
+    step.in.push_back(sized(kind, graph_.type(in)));
+    if (kind == Array::Kind::slot) step.in.back().number = slot_of(stored_value(graph_, in));
+    if (kind == Array::Kind::constant) step.in.back().bits = operand.as<ir::Literal>().bits;
+    if (kind == Array::Kind::scalar) step.in.back().number = scalar_of_[operand.as<ir::Parameter>().number];
+  }
+  for (std::uint32_t r = 0; r < node.out.size(); ++r) {
+    const Value result{*nest.routine, r};
+    const bool wanted = std::find(nest.buffers.begin(), nest.buffers.end(), result) != nest.buffers.end();
+    step.out.push_back(sized(wanted ? Array::Kind::slot : Array::Kind::unread, node.out[r]));
+    if (wanted) step.out.back().number = slots_[key(result)] = fresh_slot(result);
+  }
+  program_.steps.push_back({std::move(step), ir::text(nest.location)});
+}
+
 void Planner::add_kernel(std::size_t number) {
   Lowered& lowered = module_.kernels[number];
+  if (lowered.call) return add_call(*module_.nests[lowered.group]);
   place_outputs(lowered, number);
   std::vector<std::uint32_t> slots;
   for (const Value v : lowered.buffers) slots.push_back(slot_of(v));
@@ -243,6 +274,11 @@ void Planner::finish_slots() {
                          },
                          [&](const ir::KernelStep& step) {
                            for (const std::uint32_t slot : step.buffers) touch(slot, i);
+                         },
+                         [&](const ir::CallStep& step) {
+                           for (const auto* side : {&step.in, &step.out})
+                             for (const ir::CallStep::Array& array : *side)
+                               if (array.kind == ir::CallStep::Array::Kind::slot) touch(array.number, i);
                          }},
                program_.steps[i].action);
   }
@@ -251,6 +287,11 @@ void Planner::finish_slots() {
   for (const ir::Step& step : program_.steps) {
     if (const auto* copied = std::get_if<ir::CopyStep>(&step.action)) {
       read[copied->from] = read[copied->to] = true;
+      continue;
+    }
+    if (const auto* called = std::get_if<ir::CallStep>(&step.action)) {
+      for (const ir::CallStep::Array& array : called->in)
+        if (array.kind == ir::CallStep::Array::Kind::slot) read[array.number] = true;
       continue;
     }
     const auto& launched = std::get<ir::KernelStep>(step.action);

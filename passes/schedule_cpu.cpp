@@ -371,35 +371,45 @@ void schedule_elementwise(const Context& context) {
   context.finish(std::move(lowered), extent, context.elements());
 }
 
+namespace {
+
+// Every axis in order, around what `body` writes.
+template <class F>
+void in_order(NestEmitter& emit, const F& body) {
+  const Nest& nest = emit.nest();
+  emit.open(LoopKind::parallel, Size::of(1));
+  for (Variable axis = 0; axis < nest.axes.size(); ++axis) emit.bind(axis, {emit.open(LoopKind::serial, emit.size(nest.axes[axis].extent))});
+  body();
+  for (std::size_t loops = nest.axes.size() + 1; loops > 0; --loops) emit.close();
+}
+
+// The caller's memory changes only when nothing can fault any more: the places of a put are checked by a kernel of their own.
+bool checks_first(const Context& context) {
+  return std::any_of(context.nest.outputs.begin(), context.nest.outputs.end(), [&](const Output& output) {
+    const ir::Node& storage = context.module.graph.node(output.into);
+    return output.index != no_expr && storage.op == Op::parameter && storage.as<ir::Parameter>().kind == ir::Parameter::Kind::donated;
+  });
+}
+
+}  // namespace
+
 // Places may repeat, so that one element is done when the next one reads.
 void schedule_serial(const Context& context) {
   const Nest& nest = context.nest;
+  const bool split = checks_first(context);
+  if (split) {
+    Lowered lowered = context.start("_check");
+    NestEmitter emit(nest, context.module.graph, context.index(), lowered);
+    in_order(emit, [&] {
+      for (const Output& output : nest.outputs) emit.check(output);
+    });
+    context.finish(std::move(lowered), context.index().number(1), context.elements());
+  }
   Lowered lowered = context.start();
   NestEmitter emit(nest, context.module.graph, context.index(), lowered);
+  if (split) emit.omit_checks();
   take_outputs(emit, false);
-  emit.open(LoopKind::parallel, Size::of(1));
-  for (Variable axis = 0; axis < nest.axes.size(); ++axis) {
-    const Size size = emit.size(nest.axes[axis].extent);
-    const ValueId variable = emit.open(LoopKind::serial, size);
-    emit.bind(axis, {variable});
-  }
-  emit.compute(output_exprs(nest, false));
-  ir::KernelBuilder& builder = emit.builder();
-  for (const Output& output : nest.outputs) {
-    if (!output.accumulate) {
-      emit.store(output);
-      continue;
-    }
-    const DType type = nest.exprs[output.expr].type;
-    const ir::Access access = emit.access(emit.buffer(output.buffer), output.address);
-    const auto converted = [&](ValueId value, DType to) {
-      if (builder.type(value) == to) return value;
-      return builder.append({.op = ir::Primitive::convert, .type = to, .from = builder.type(value), .in = {value, ir::no_value, ir::no_value}});
-    };
-    const ValueId operands[] = {converted(builder.load(access), compute_type(type)), emit.wide_value(output.expr)};
-    builder.store(access, converted(ir::build(Op::add, type, operands, builder), type));
-  }
-  for (std::size_t loops = nest.axes.size() + 1; loops > 0; --loops) emit.close();
+  in_order(emit, [&] { store_outputs(emit, false); });
   context.finish(std::move(lowered), context.index().number(1), context.elements());
 }
 
@@ -408,6 +418,10 @@ void schedule_serial(const Context& context) {
 Module schedule_cpu(Module module, const Options& options) {
   const auto& target = std::get<ir::CpuTarget>(options.target);
   for (const auto& nest : module.nests) {
+    if (nest->routine) {
+      module.kernels.push_back({.group = nest->group, .buffers = nest->buffers, .call = true});
+      continue;
+    }
     const cpu::Context context{module, target, *nest};
     const bool serial = std::any_of(nest->outputs.begin(), nest->outputs.end(), [](const Output& o) { return o.accumulate; });
     if (!nest->contractions.empty())

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "ir/meaning.h"
+#include "ir/error.h"
 
 namespace braze::passes {
 
@@ -140,22 +140,8 @@ void Writer::store(bool rows, ValueId predicate) {
   for (const Output& output : context_.nest.outputs)
     if (output.row == rows) roots.push_back(output.expr);
   emit_.compute(roots);
-  for (const Output& output : context_.nest.outputs) {
-    if (output.row != rows) continue;
-    const ir::Access access = emit_.access(emit_.buffer(output.buffer), output.address);
-    builder().store(access, output.accumulate ? accumulated(output, access) : emit_.value(output.expr), predicate);
-  }
-}
-
-ValueId Writer::accumulated(const Output& output, const ir::Access& access) {
-  const DType type = context_.nest.exprs[output.expr].type, wide = compute_type(type);
-  const auto converted = [&](ValueId value, DType from, DType to) {
-    return from == to
-               ? value
-               : builder().append({.op = Primitive::convert, .type = to, .from = from, .in = {value, ir::no_value, ir::no_value}});
-  };
-  const ValueId operands[] = {converted(builder().load(access), type, wide), emit_.wide_value(output.expr)};
-  return converted(ir::build(ir::Op::add, wide, operands, builder()), wide, type);
+  for (const Output& output : context_.nest.outputs)
+    if (output.row == rows) emit_.store(output, predicate);
 }
 
 namespace {
@@ -245,6 +231,10 @@ void schedule_elementwise(const Context& context) {
 Module schedule_gpu(Module module, const Options& options) {
   const auto& target = std::get<ir::CudaTarget>(options.target);
   for (const auto& nest : module.nests) {
+    if (nest->routine) {
+      const ir::Node& node = module.graph[*nest->routine];
+      fail<DeviceError>("{} runs on the CPU alone, and this graph is compiled for a GPU; move its operands to the CPU first", ir::name(node.op));
+    }
     const gpu::Context context{module, target, *nest};
     if (!nest->contractions.empty())
       gpu::schedule_contraction(context);

@@ -53,7 +53,6 @@ class Writer {
   void store(bool rows, ir::ValueId predicate = ir::no_value);
 
  private:
-  ir::ValueId accumulated(const Output& output, const ir::Access& access);
 
   const Context& context_;
   Lowered lowered_;

@@ -7,14 +7,16 @@
 #include <utility>
 
 #include "ir/error.h"
+#include "ir/infer.h"
 #include "ir/target.h"
 #include "runtime/index_program.h"
 #include "runtime/launch.h"
+#include "runtime/routines.h"
 #include "runtime/threads.h"
 
 namespace braze::runtime {
 
-using ir::CopyStep, ir::Fault, ir::KernelStep, ir::Slot, ir::Step;
+using ir::CallStep, ir::CopyStep, ir::Fault, ir::KernelStep, ir::Slot, ir::Step;
 
 namespace {
 
@@ -26,6 +28,7 @@ struct Workspace {
   std::vector<void*> buffers;
   std::vector<std::int64_t> sizes, elements;
   std::vector<std::uint64_t> scalars;
+  std::vector<RoutineArray> arrays;
 
   template <class T>
   static T* room(std::vector<T>& vector, std::size_t count) {
@@ -83,7 +86,8 @@ struct Entries {
 };
 
 struct PlannedStep {
-  const CopyStep* copy = nullptr;  // or else a kernel:
+  const CopyStep* copy = nullptr;
+  const CallStep* call = nullptr;  // `sizes`: of its operands' axes, then its results'; or else a kernel:
   std::uint32_t kernel = 0;
   Entries buffers, sizes, scalars;     // slots, places of values, the caller's scalars
   std::uint32_t extent = 0, work = 0;  // places
@@ -126,14 +130,19 @@ struct Executable::State {
   void plan_index();
   void plan_results();
   PlannedStep plan_kernel(const KernelStep& step);
+  PlannedStep plan_call(const CallStep& step);
   void check_step(const Step& step) const;
   bool writes_in_place(const Step& step) const;
 
   std::int64_t bytes_of(std::uint32_t slot, const std::int64_t* values) const;
   void check_inputs(std::span<const Buffer> inputs, const std::int64_t* values) const;
   void check_arguments(std::size_t inputs, std::size_t symbols, std::size_t scalars, std::size_t results) const;
-  Failure run(Workspace& work, std::span<const Buffer> inputs, std::span<const std::uint64_t> scalars,
-              std::span<Buffer> results) const;
+  Failure run(Workspace& work, std::span<const Buffer> inputs, std::span<const std::int64_t> symbols,
+              std::span<const std::uint64_t> scalars, std::span<Buffer> results) const;
+  Outcome run_step(const PlannedStep& step, Workspace& work, std::span<const std::int64_t> symbols,
+                   std::span<const std::uint64_t> scalars, bool may_stop) const;
+  Outcome run_call(const PlannedStep& step, Workspace& work, std::span<const std::int64_t> symbols,
+                   std::span<const std::uint64_t> scalars, bool may_stop) const;
   Fault run_copy(const CopyStep& step, const Workspace& work, bool may_stop) const;
   Fault run_kernel(const PlannedStep& step, Workspace& work, std::span<const std::uint64_t> scalars, bool may_stop) const;
   ir::KernelFunction streaming_function(const PlannedStep& step, const std::int64_t* values) const;
@@ -147,6 +156,18 @@ void Executable::State::check_step(const Step& step) const {
     check_slot(copied->from);
     check_slot(copied->to);
     invariant(program.slots[copied->to].kind != Slot::Kind::input, "a copy to slot {}, which is read only", copied->to);
+    return;
+  }
+  if (const auto* called = std::get_if<CallStep>(&step.action)) {
+    for (const CallStep::Array& array : called->in) {
+      if (array.kind == CallStep::Array::Kind::slot) check_slot(array.number);
+      if (array.kind == CallStep::Array::Kind::scalar) invariant(array.number < program.scalars, "scalar {} of {}", array.number, program.scalars);
+    }
+    for (const CallStep::Array& array : called->out) {
+      if (array.kind != CallStep::Array::Kind::slot) continue;
+      check_slot(array.number);
+      invariant(program.slots[array.number].kind != Slot::Kind::input, "{} writes slot {}, which is read only", ir::name(called->op), array.number);
+    }
     return;
   }
   const auto& launched = std::get<KernelStep>(step.action);
@@ -168,6 +189,10 @@ void Executable::State::check_step(const Step& step) const {
 bool Executable::State::writes_in_place(const Step& step) const {
   const auto in_place = [&](std::uint32_t slot) { return program.slots[slot].kind == Slot::Kind::in_out; };
   if (const auto* copied = std::get_if<CopyStep>(&step.action)) return in_place(copied->to);
+  if (const auto* called = std::get_if<CallStep>(&step.action))
+    return std::ranges::any_of(called->out, [&](const CallStep::Array& array) {
+      return array.kind == CallStep::Array::Kind::slot && in_place(array.number);
+    });
   const auto& launched = std::get<KernelStep>(step.action);
   const ir::Kernel& kernel = program.kernels[launched.kernel];
   for (std::size_t i = 0; i < launched.buffers.size(); ++i)
@@ -197,6 +222,16 @@ PlannedStep Executable::State::plan_kernel(const KernelStep& step) {
           .streams = std::ranges::any_of(kernel.buffers, &ir::BufferParameter::streaming)};
 }
 
+PlannedStep Executable::State::plan_call(const CallStep& step) {
+  PlannedStep planned{.call = &step};
+  planned.sizes.begin = static_cast<std::uint32_t>(table.size());
+  for (const auto* side : {&step.in, &step.out})
+    for (const CallStep::Array& array : *side)
+      for (const ir::IndexId size : array.sizes) table.push_back(index.place(size));
+  planned.sizes.count = static_cast<std::uint32_t>(table.size()) - planned.sizes.begin;
+  return planned;
+}
+
 void Executable::State::plan_index() {
   std::vector<ir::IndexId> needed{program.arena_bytes};
   for (const Slot& slot : program.slots) {
@@ -206,6 +241,9 @@ void Executable::State::plan_index() {
     invariant(!outside || slot.input < program.inputs, "input {} of {}", slot.input, program.inputs);
   }
   for (const Step& step : program.steps) {
+    if (const auto* called = std::get_if<CallStep>(&step.action))
+      for (const auto* side : {&called->in, &called->out})
+        for (const CallStep::Array& array : *side) needed.insert(needed.end(), array.sizes.begin(), array.sizes.end());
     const auto* launched = std::get_if<KernelStep>(&step.action);
     if (!launched) continue;
     needed.insert(needed.end(), launched->sizes.begin(), launched->sizes.end());
@@ -241,6 +279,8 @@ void Executable::State::plan() {
     const Step& step = program.steps[i];
     if (const auto* copied = std::get_if<CopyStep>(&step.action))
       steps.push_back({.copy = copied});
+    else if (const auto* called = std::get_if<CallStep>(&step.action))
+      steps.push_back(plan_call(*called));
     else
       steps.push_back(plan_kernel(std::get<KernelStep>(step.action)));
     if (first_in_place == program.steps.size() && writes_in_place(step)) first_in_place = i;
@@ -279,8 +319,8 @@ void Executable::State::check_inputs(std::span<const Buffer> inputs, const std::
 }
 
 // `work.values` holds the index expressions.
-Failure Executable::State::run(Workspace& work, std::span<const Buffer> inputs, std::span<const std::uint64_t> scalars,
-                               std::span<Buffer> results) const {
+Failure Executable::State::run(Workspace& work, std::span<const Buffer> inputs, std::span<const std::int64_t> symbols,
+                               std::span<const std::uint64_t> scalars, std::span<Buffer> results) const {
   const std::int64_t* const values = work.values.data();
   void** const data = Workspace::room(work.data, program.slots.size());
 #if defined(BRAZE_CHECKED)
@@ -307,10 +347,10 @@ Failure Executable::State::run(Workspace& work, std::span<const Buffer> inputs, 
     const PlannedStep& step = steps[i];
     const bool may_stop = i < first_in_place;
     // Also at the door of the first in-place step: from there on, all of them run.
-    Fault fault = i <= first_in_place && stopping() ? Fault::stopped : Fault::none;
-    if (fault == Fault::none) fault = step.copy ? run_copy(*step.copy, work, may_stop) : run_kernel(step, work, scalars, may_stop);
-    if (fault != Fault::none) [[unlikely]]
-      return {fault, static_cast<std::uint32_t>(i)};
+    Outcome outcome{i <= first_in_place && stopping() ? Fault::stopped : Fault::none};
+    if (outcome.fault == Fault::none) outcome = run_step(step, work, symbols, scalars, may_stop);
+    if (outcome.fault != Fault::none) [[unlikely]]
+      return {outcome.fault, static_cast<std::uint32_t>(i), std::move(outcome.message)};
   }
   std::size_t next_fresh = 0;
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -323,6 +363,60 @@ Failure Executable::State::run(Workspace& work, std::span<const Buffer> inputs, 
       results[i] = results[std::ranges::find(fresh, program.results[i], &FreshResult::slot)->position];
   }
   return {Fault::none, 0};
+}
+
+Outcome Executable::State::run_step(const PlannedStep& step, Workspace& work, std::span<const std::int64_t> symbols,
+                                    std::span<const std::uint64_t> scalars, bool may_stop) const {
+  if (step.call) return run_call(step, work, symbols, scalars, may_stop);
+  return {step.copy ? run_copy(*step.copy, work, may_stop) : run_kernel(step, work, scalars, may_stop)};
+}
+
+// Symbols come from outside: infer refuses those that make no sense together, before memory is touched.
+void check_call(const CallStep& step, const ir::Attributes& attributes, std::span<const RoutineArray> arrays) {
+  std::vector<ir::Type> types(step.in.size());
+  std::vector<const ir::Type*> in;
+  const auto shape_of = [](const RoutineArray& array) {
+    ir::Shape shape;
+    for (const std::int64_t size : array.sizes) shape.push_back(size);
+    return shape;
+  };
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    types[i] = {arrays[i].type, shape_of(arrays[i])};
+    in.push_back(&types[i]);
+  }
+  ir::Type out[ir::max_results];
+  ir::infer(step.op, attributes, in, {out, step.out.size()});
+  for (std::size_t r = 0; r < step.out.size(); ++r)
+    invariant(out[r] == (ir::Type{step.out[r].type, shape_of(arrays[types.size() + r])}), "{} gives other sizes than planned", ir::name(step.op));
+}
+
+Outcome Executable::State::run_call(const PlannedStep& step, Workspace& work, std::span<const std::int64_t> symbols,
+                                    std::span<const std::uint64_t> scalars, bool may_stop) const {
+  using Kind = CallStep::Array::Kind;
+  const CallStep& call = *step.call;
+  const std::size_t count = call.in.size() + call.out.size();
+  std::int64_t* size = Workspace::room(work.sizes, step.sizes.count);
+  std::uint64_t* value = Workspace::room(work.scalars, count);
+  RoutineArray* array = Workspace::room(work.arrays, count);
+  const std::uint32_t* place = table.data() + step.sizes.begin;
+  for (const auto* side : {&call.in, &call.out})
+    for (const CallStep::Array& from : *side) {
+      *array = {from.type, {size, from.sizes.size()}, nullptr};
+      for (std::size_t i = 0; i < from.sizes.size(); ++i) *size++ = work.values[*place++];
+      if (from.kind == Kind::slot) array->data = work.data[from.number];
+      if (from.kind == Kind::scalar || from.kind == Kind::constant) {
+        *value = from.kind == Kind::scalar ? scalars[from.number] : from.bits;
+        array->data = value++;
+      }
+      ++array;
+    }
+  const std::span<const RoutineArray> arrays(work.arrays.data(), count);
+  ir::Attributes attributes = call.attributes;
+  ir::for_each_extent(attributes, [&](ir::Extent& e) {
+    if (e.is_symbol()) e = symbols[e.symbol()];
+  });
+  check_call(call, attributes, arrays);
+  return run_routine({call.op, attributes, arrays.first(call.in.size()), arrays.subspan(call.in.size()), may_stop});
 }
 
 Fault Executable::State::run_copy(const CopyStep& step, const Workspace& work, bool may_stop) const {
@@ -416,7 +510,7 @@ Failure Executable::run(std::span<const Buffer> inputs, std::span<const std::int
     std::span<Buffer> results;
     ~NobodyGetsHalfAResult() { std::ranges::fill(results, Buffer{}); }
   } unfinished{results};
-  const Failure failure = state_->run(work, inputs, scalars, results);
+  const Failure failure = state_->run(work, inputs, symbols, scalars, results);
   if (failure.fault == Fault::none) unfinished.results = {};
   return failure;
 }

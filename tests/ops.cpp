@@ -241,10 +241,48 @@ void sweep_shape_op(ir::Op op, DType type) {
   }
 }
 
+// Arguments lie between 0 and 4, so that 5 elements and more hold every index.
+ir::Value index_parameter(ir::Graph& graph, const ir::Shape& shape) {
+  return graph.parameter({DType::i64, shape}, ir::Parameter::Kind::buffer, "i");
+}
+
+void sweep_take(DType type) {
+  for (const ir::Shape& shape : shapes)
+    for (const ir::Shape& from : {ir::Shape{5}, ir::Shape{7, 3}}) {
+      ir::Graph graph;
+      const ir::Value x = graph.parameter({type, from}, ir::Parameter::Kind::buffer, "x");
+      graph.results = {add(graph, ir::Op::take, {x, index_parameter(graph, shape)})};
+      check_exact(graph);
+    }
+}
+
+void sweep_put(DType type) {
+  for (const ir::Shape& shape : shapes)
+    for (const auto combine : {ir::Put::Combine::assign, ir::Put::Combine::add, ir::Put::Combine::multiply, ir::Put::Combine::maximum, ir::Put::Combine::minimum})
+      for (const auto kind : {ir::Parameter::Kind::buffer, ir::Parameter::Kind::donated}) {
+        if (shape.size() > 1 && kind == ir::Parameter::Kind::donated) continue;
+        ir::Graph graph;
+        const ir::Value x = graph.parameter({type, {6, 2}}, kind, "x"), i = index_parameter(graph, shape);
+        graph.results = {add(graph, ir::Op::put, {x, i, graph.parameter({type, shape}, ir::Parameter::Kind::buffer, "v")}, ir::Put{combine})};
+        check_exact(graph);
+      }
+}
+
+void sweep_wrap_index(DType type) {
+  if (type != DType::i64) return;
+  for (const ir::Shape& shape : shapes) {
+    ir::Graph graph;
+    const ir::Value i = index_parameter(graph, shape), wrapped = add(graph, ir::Op::wrap_index, {i}, ir::WrapIndex{5});
+    const ir::Value negative = add(graph, ir::Op::bitwise_not, {wrapped});
+    graph.results = {wrapped, add(graph, ir::Op::wrap_index, {negative}, ir::WrapIndex{7})};
+    check_exact(graph);
+  }
+}
+
 // What a row's attributes need. The switch has every kind: a new one does not compile until it is swept.
 void sweep_shaped(ir::Op op, DType type) {
   switch (ir::info(op).attributes) {
-    case ir::AttributeKind::None: return sweep_dot(type);
+    case ir::AttributeKind::None: return op == ir::Op::take ? sweep_take(type) : sweep_dot(type);
     case ir::AttributeKind::Parameter: return check_exact(unary_graph(ir::Op::reshape, type, {6}, ir::ToShape{{6}}));
     case ir::AttributeKind::Literal: {
       ir::Graph graph;
@@ -269,6 +307,25 @@ void sweep_shaped(ir::Op op, DType type) {
     case ir::AttributeKind::Reduced: return sweep_reduction(op, type);
     case ir::AttributeKind::Padding: return sweep_pad(type);
     case ir::AttributeKind::Concat: return sweep_concat(type);
+    case ir::AttributeKind::WrapIndex: return sweep_wrap_index(type);
+    case ir::AttributeKind::Put: return sweep_put(type);
+    case ir::AttributeKind::Scan:
+      for (const ir::Shape& shape : shapes)
+        for (std::uint32_t axis = 0; axis < shape.size(); ++axis) check_exact(unary_graph(op, type, shape, ir::Scan{axis}));
+      return;
+    case ir::AttributeKind::Sort:
+      for (const ir::Shape& shape : shapes)
+        for (std::uint32_t axis = 0; axis < shape.size(); ++axis)
+          for (const bool descending : {false, true}) check_exact(unary_graph(op, type, shape, ir::Sort{axis, descending}));
+      return;
+    // Draws and linear algebra have no second implementation: tests/runtime compares them with recorded values.
+    case ir::AttributeKind::Draw:
+    case ir::AttributeKind::Cholesky:
+    case ir::AttributeKind::LuFactor:
+    case ir::AttributeKind::LuSolve:
+    case ir::AttributeKind::SolveTriangular:
+    case ir::AttributeKind::Factor:
+    case ir::AttributeKind::Eigh: return;
   }
 }
 
@@ -287,13 +344,15 @@ TEST_CASE("elementwise rows: machine code, loops and graph agree bit for bit", "
 TEST_CASE("rows with attributes agree on every shape", "[sweep]") {
   for (int i = 0; i < ir::op_count; ++i) {
     const auto op = static_cast<ir::Op>(i);
-    if (ir::info(op).op_class != ir::OpClass::shaped) continue;
+    if (ir::info(op).op_class < ir::OpClass::shaped || op == ir::Op::eig) continue;
     // Index movement does not look at values: one dtype of each size; the rest sees all.
-    const bool moves = !ir::info(op).reduction() && op != ir::Op::dot && op != ir::Op::cast && op != ir::Op::accumulate;
+    const bool moves = !ir::info(op).reduction() && !ir::info(op).routine() && op != ir::Op::dot && op != ir::Op::cast &&
+                       op != ir::Op::accumulate && op != ir::Op::put;
+    const bool refuses_boolean = op == ir::Op::dot || op == ir::Op::accumulate || op == ir::Op::cumsum || op == ir::Op::cumprod;
     for (const DType type : all_dtypes) {
       if (moves && type != DType::boolean && type != DType::bf16 && type != DType::f32 && type != DType::i64) continue;
-      if (op == ir::Op::dot && type == DType::boolean) continue;
-      if (op == ir::Op::accumulate && type == DType::boolean) continue;
+      if (refuses_boolean && type == DType::boolean) continue;
+      if (op == ir::Op::logcumsumexp && !is_float(type)) continue;
       sweep_shaped(op, type);
     }
   }

@@ -184,6 +184,17 @@ passes::Module pending_module(std::span<const Value> values) {
   return module;
 }
 
+namespace {
+
+// ": 5 is no index ..." cannot be said, for a kernel reports no values; how many there are is said where the Program knows.
+std::string bounds_of(const runtime::Failure& failure, const ir::Program& program) {
+  if (failure.step >= program.steps.size()) return "";
+  const auto* launched = std::get_if<ir::KernelStep>(&program.steps[failure.step].action);
+  return launched ? fmt::format(" in {}", program.kernels[launched->kernel].name) : "";
+}
+
+}  // namespace
+
 void throw_failure(const runtime::Failure& failure, const ir::Program& program) {
   if (failure.fault == ir::Fault::none) return;
   const std::string& line = failure.step < program.steps.size() ? program.steps[failure.step].line : std::string();
@@ -191,7 +202,8 @@ void throw_failure(const runtime::Failure& failure, const ir::Program& program) 
   switch (failure.fault) {
     case ir::Fault::none: return;
     case ir::Fault::division_by_zero: fail<Error>("ZeroDivisionError: integer division or modulo by zero{}", where);
-    case ir::Fault::index_out_of_range: fail<IndexError>("index out of range{}", where);
+    case ir::Fault::index_out_of_range: fail<IndexError>("index out of bounds{}{}", bounds_of(failure, program), where);
+    case ir::Fault::refused: fail<Error>("{}{}", failure.message, where);
     case ir::Fault::stopped: fail<Error>("evaluation was stopped{}", where);
   }
 }

@@ -137,7 +137,7 @@ TEST_CASE("constants fold to what the interpreter gives, for each row and dtype"
   const Rule& fold = rule_named("fold");
   for (int i = 0; i < op_count; ++i) {
     const Op op = static_cast<Op>(i);
-    if (!info(op).elementwise()) continue;
+    if (!info(op).elementwise() || op == Op::wrap_index) continue;  // which may fault, and stays
     int fired = 0;
     for (DType type : all_dtypes) {
       if (op != Op::cast && !accepts(op, type)) continue;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "ir/error.h"
+#include "ir/interpret_graph.h"
 #include "ir/meaning.h"
 #include "ir/scalar.h"
 #include "tests/catch.h"
@@ -44,8 +45,27 @@ void run_kernel(const Program& program, const KernelStep& step, const std::vecto
   for (auto begin = begins.rbegin(); begin != begins.rend(); ++begin) {
     const auto fault = static_cast<Fault>(interpreter.run(args, *begin, std::min(*begin + range, extent), {.buffer_elements = elements}));
     require<ValueError>(fault != Fault::division_by_zero, "division by zero");
+    require<IndexError>(fault != Fault::index_out_of_range, "index out of bounds");
     REQUIRE(fault == Fault::none);
   }
+}
+
+// By the oracle's own routines: here it is the plan that is tested.
+void run_call(const CallStep& step, std::vector<HostArray>& memory, std::span<const std::int64_t> index) {
+  const auto array = [&](const CallStep::Array& from) {
+    std::vector<std::int64_t> sizes;
+    for (const IndexId size : from.sizes) sizes.push_back(index[size]);
+    HostArray result = make_host_array(from.type, sizes);
+    if (from.kind != CallStep::Array::Kind::slot) return result;
+    REQUIRE(memory[from.number].elements() == result.elements());
+    return HostArray{from.type, sizes, memory[from.number].data};
+  };
+  std::vector<HostArray> in, out;
+  std::vector<const HostArray*> operands;
+  for (const CallStep::Array& from : step.in) in.push_back(array(from));
+  for (const HostArray& operand : in) operands.push_back(&operand);
+  for (const CallStep::Array& to : step.out) out.push_back(array(to));
+  interpret_routine(step.op, step.attributes, operands, out);
 }
 
 }  // namespace
@@ -91,6 +111,8 @@ std::vector<HostArray> run_program(const Program& program, const Graph& graph, s
       REQUIRE(memory[copied->from].elements() == memory[copied->to].elements());
       std::memmove(memory[copied->to].data.get(), memory[copied->from].data.get(),
                    static_cast<std::size_t>(memory[copied->to].elements() * size_of(memory[copied->to].dtype)));
+    } else if (const auto* called = std::get_if<CallStep>(&step.action)) {
+      run_call(*called, memory, index);
     } else {
       run_kernel(program, std::get<KernelStep>(step.action), memory, index, scalars);
     }
