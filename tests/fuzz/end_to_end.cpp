@@ -25,7 +25,8 @@ runtime::Block guarded(const ir::HostArray& array) {
   const std::int64_t bytes = array.elements() * size_of(array.dtype);
   const auto page = static_cast<std::int64_t>(sysconf(_SC_PAGESIZE));
   const std::int64_t inner = std::max<std::int64_t>((bytes + page - 1) / page * page, page), whole = inner + page;
-  auto* start = static_cast<char*>(mmap(nullptr, static_cast<std::size_t>(whole), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  auto* start = static_cast<char*>(
+      mmap(nullptr, static_cast<std::size_t>(whole), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   invariant(start != MAP_FAILED, "no memory for a guarded buffer of {} bytes", bytes);
   invariant(mprotect(start + inner, static_cast<std::size_t>(page), PROT_NONE) == 0, "a page cannot be protected");
   char* data = start + inner - bytes;
@@ -57,7 +58,8 @@ std::string first_difference(const ir::HostArray& a, const ir::HostArray& b) {
   if (a.dtype != b.dtype || a.sizes != b.sizes) return "types differ";
   for (std::int64_t i = 0; i < a.elements(); ++i)
     if (get(a, i) != get(b, i) && !(std::isnan(as_double(a, i)) && std::isnan(as_double(b, i))))
-      return fmt::format("element {}: {} against {} (bits {:#x}, {:#x})", i, as_double(a, i), as_double(b, i), get(a, i), get(b, i));
+      return fmt::format("element {}: {} against {} (bits {:#x}, {:#x})", i, as_double(a, i), as_double(b, i), get(a, i),
+                         get(b, i));
   return "no difference";
 }
 
@@ -78,12 +80,12 @@ CompiledGraph::CompiledGraph(const ir::Graph& graph, const ir::CpuTarget& target
   machine_ = std::make_shared<const runtime::Executable>(std::move(program), std::move(entries), runtime::StreamingSource{});
 }
 
-CompiledGraph::Outcome CompiledGraph::run_on(const runtime::Executable& executable, std::span<const ir::HostArray> arguments,
-                                             std::span<const std::int64_t> symbols) const {
-  std::vector<runtime::Buffer> inputs, results(graph_.results.size());
+Outcome run(const ir::Graph& graph, const runtime::Executable& executable, std::span<const ir::HostArray> arguments,
+            std::span<const std::int64_t> symbols) {
+  std::vector<runtime::Buffer> inputs, results(graph.results.size());
   std::vector<std::uint64_t> scalars;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
-    if (graph_.node(graph_.parameters()[i]).as<ir::Parameter>().kind == ir::Parameter::Kind::scalar) {
+    if (graph.node(graph.parameters()[i]).as<ir::Parameter>().kind == ir::Parameter::Kind::scalar) {
       scalars.push_back(get(arguments[i], 0));
       continue;
     }
@@ -95,7 +97,7 @@ CompiledGraph::Outcome CompiledGraph::run_on(const runtime::Executable& executab
   outcome.fault = executable.run(inputs, symbols, scalars, results).fault;
   if (outcome.fault != ir::Fault::none) return outcome;
   for (std::size_t r = 0; r < results.size(); ++r) {
-    const ir::Type& type = graph_.type(graph_.results[r]);
+    const ir::Type& type = graph.type(graph.results[r]);
     std::vector<std::int64_t> sizes;
     for (const ir::Extent& e : type.shape) sizes.push_back(e.is_symbol() ? symbols[e.symbol()] : e.number());
     outcome.results.push_back(ir::make_host_array(type.dtype, sizes));
@@ -113,7 +115,7 @@ std::vector<ir::CpuTarget> tested_targets() {
 
 std::string disagreement(const ir::Graph& graph, const CompiledGraph& compiled, std::span<const ir::HostArray> arguments,
                          std::span<const std::int64_t> symbols, double tolerance) {
-  const CompiledGraph::Outcome machine = compiled.run(arguments, symbols), loops = compiled.interpret(arguments, symbols);
+  const Outcome machine = compiled.run(arguments, symbols), loops = compiled.interpret(arguments, symbols);
   if (machine.fault != loops.fault) return "machine code and loop interpreter disagree about a fault";
   std::vector<ir::HostArray> wanted;
   try {
@@ -124,9 +126,11 @@ std::string disagreement(const ir::Graph& graph, const CompiledGraph& compiled, 
   if (machine.fault != ir::Fault::none) return "machine code faults, the graph interpreter does not";
   for (std::size_t r = 0; r < wanted.size(); ++r) {
     if (!same_bits(machine.results[r], loops.results[r]))
-      return fmt::format("result {}: machine code and loop interpreter differ: {}", r, first_difference(machine.results[r], loops.results[r]));
+      return fmt::format("result {}: machine code and loop interpreter differ: {}", r,
+                         first_difference(machine.results[r], loops.results[r]));
     if (tolerance == 0 ? !same_bits(machine.results[r], wanted[r]) : !within(machine.results[r], wanted[r], tolerance))
-      return fmt::format("result {}: compiled code and graph interpreter differ: {}", r, first_difference(machine.results[r], wanted[r]));
+      return fmt::format("result {}: compiled code and graph interpreter differ: {}", r,
+                         first_difference(machine.results[r], wanted[r]));
   }
   return "";
 }

@@ -12,22 +12,28 @@
 
 namespace braze::test {
 
+// What a run gives: a fault, or the results.
+struct Outcome {
+  ir::Fault fault = ir::Fault::none;
+  std::vector<ir::HostArray> results;
+};
+
+// Arguments follow the graph's parameters; none is changed.
+Outcome run(const ir::Graph& graph, const runtime::Executable& executable, std::span<const ir::HostArray> arguments,
+            std::span<const std::int64_t> symbols);
+
 class CompiledGraph {
  public:
   CompiledGraph(const ir::Graph& graph, const ir::CpuTarget& target, bool fuse = true);
 
-  // Arguments follow the graph's parameters; none is changed. Throws what a fault means to `faulted`, else returns the results.
-  struct Outcome {
-    ir::Fault fault = ir::Fault::none;
-    std::vector<ir::HostArray> results;
-  };
-  Outcome run(std::span<const ir::HostArray> arguments, std::span<const std::int64_t> symbols) const { return run_on(*machine_, arguments, symbols); }
+  Outcome run(std::span<const ir::HostArray> arguments, std::span<const std::int64_t> symbols) const {
+    return test::run(graph_, *machine_, arguments, symbols);
+  }
   Outcome interpret(std::span<const ir::HostArray> arguments, std::span<const std::int64_t> symbols) const {
-    return run_on(*interpreted_, arguments, symbols);
+    return test::run(graph_, *interpreted_, arguments, symbols);
   }
 
  private:
-  Outcome run_on(const runtime::Executable& executable, std::span<const ir::HostArray> arguments, std::span<const std::int64_t> symbols) const;
   const ir::Graph& graph_;
   std::shared_ptr<const runtime::Executable> machine_, interpreted_;
 };

@@ -15,7 +15,7 @@ namespace braze::test {
 
 namespace {
 
-std::string compare(const CompiledGraph::Outcome& a, const CompiledGraph::Outcome& b, const std::string& which) {
+std::string compare(const Outcome& a, const Outcome& b, const std::string& which) {
   if (a.fault != b.fault)
     return fmt::format("{} disagree about a fault ({} and {})", which, static_cast<int>(a.fault), static_cast<int>(b.fault));
   for (std::size_t r = 0; r < a.results.size(); ++r)
@@ -213,10 +213,10 @@ std::string Comparison::run(std::span<const ir::HostArray> arguments, std::span<
   std::vector<ir::HostArray> wanted;
   if (exact_) wanted = ir::interpret(graph_, arguments, symbols);
   for (const Ways& way : ways_) {
-    const CompiledGraph::Outcome fused = way.fused->run(arguments, symbols);
+    const Outcome fused = way.fused->run(arguments, symbols);
     std::string why = compare(fused, way.fused->interpret(arguments, symbols), "machine code and loop interpreter");
     if (why.empty() && way.apart) {
-      const CompiledGraph::Outcome apart = way.apart->run(arguments, symbols);
+      const Outcome apart = way.apart->run(arguments, symbols);
       why = compare(apart, way.apart->interpret(arguments, symbols), "unfused machine code and loop interpreter");
       if (why.empty()) why = compare(fused, apart, "fused and unfused");
     }

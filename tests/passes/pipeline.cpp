@@ -128,10 +128,165 @@ TEST_CASE("the laws of groups are checked") {
   REQUIRE(module.groups.size() == 1);
   const Group group = module.groups[0];
   module.groups[0].outputs.clear();
-  CHECK_THROWS_WITH(verify(module), Catch::Matchers::ContainsSubstring("left in memory by no group"));
+  CHECK_THROWS_WITH(verify(module), Catch::Matchers::ContainsSubstring("which nothing that it puts out needs"));
   module.groups[0] = group;
   module.groups.insert(module.groups.begin(), Group{"early", {group.nodes.back()}, {}});
-  CHECK_THROWS_WITH(verify(module), Catch::Matchers::ContainsSubstring("neither in the group nor in memory"));
+  CHECK_THROWS_WITH(verify(module), Catch::Matchers::ContainsSubstring("neither in the kernel nor put out by an earlier one"));
+  module.groups = {};
+  CHECK_THROWS_WITH(verify(module), Catch::Matchers::ContainsSubstring("is put out by no kernel"));
   module.groups = {Group{"none", {1000}, {}}};
   CHECK_THROWS_AS(verify(module), InternalError);
+}
+
+TEST_CASE("a reshape of what is in memory stands outside kernels and reads back") {
+  const std::string text = R"(braze.ir 1
+graph f(%x: f32[n], m: index, k: index) {
+  %0 = reshape %x {shape = [m, k]} : f32[m, k]
+  %1 = exp %0 : f32[m, k]
+  %2 = sum %1 {dims = [1]} : f32[m]
+  %3 = reshape %1 {shape = [n]} : f32[n]
+  %4 = sum %3 {dims = [0]} : f32[]
+  return %2, %4, %3
+})";
+  const std::string fused = print(run_pipeline(module_of(text), {}, Stage::fused));
+  CHECK(print(run_pipeline(parse_module(fused), {})) == print(run_pipeline(module_of(text), {})));
+  CHECK_THROWS_AS(parse_module(R"(braze.ir 1
+graph f(%x: f32[n], m: index, k: index) {
+  kernel exp -> %1 {
+    %0 = exp %x : f32[n]
+    %1 = neg %0 : f32[n]
+  }
+  %2 = reshape %0 {shape = [m, k]} : f32[m, k]
+  return %1, %2
+})"),
+                  ParseError);
+}
+
+TEST_CASE("groups that no kernel can hold are the error of who wrote them") {
+  struct Wrong {
+    std::string body, says;
+  };
+  // Each on %x: f32[n, m], %y: f32[n], %q: f32[m, m]; m * m elements are k.
+  for (const Wrong& wrong : {
+           Wrong{R"(kernel a -> %1, %2 {
+    %0 = exp %x : f32[n, m]
+    %1 = sum %0 {dims = [0]} : f32[m]
+    %2 = sum %0 {dims = [1]} : f32[n]
+  }
+  return %1, %2)",
+                 "kernel a: sum and sum reduce other axes"},
+           Wrong{R"(kernel a -> %1, %2 {
+    %0 = exp %q : f32[m, m]
+    %1 = sum %0 {dims = [0]} : f32[m]
+    %2 = sum %0 {dims = [1]} : f32[m]
+  }
+  return %1, %2)",
+                 "reduce other axes"},
+           Wrong{R"(kernel a -> %1, %2 {
+    %0 = exp %x : f32[n, m]
+    %1 = exp %y : f32[n]
+    %2 = store %1, %1 {offset = 0, sizes = [n], strides = [1]} : f32[n]
+  }
+  return %1, %2)",
+                 "kernel a: store writes over (exp : f32[n]), which must be in memory before"},
+           Wrong{R"(kernel a -> %0, %1 {
+    %0 = exp %x : f32[n, m]
+    %1 = exp %y : f32[n]
+  }
+  return %0, %1)",
+                 "kernel a: a value of shape [n] has other elements than the rest"},
+           Wrong{R"(kernel a -> %2 {
+    %0 = sum %x {dims = [1]} : f32[n]
+    %1 = flip %0 {dims = [0]} : f32[n]
+    %2 = exp %1 : f32[n]
+  }
+  return %2)",
+                 "the result of sum is read at another row"},
+           Wrong{R"(kernel a -> %3 {
+    %0 = max %x {dims = [0]} : f32[m]
+    %1 = expand %0 {shape = [n, m]} : f32[n, m]
+    %2 = sub %x, %1 : f32[n, m]
+    %3 = sum %2 {dims = [0]} : f32[m]
+  }
+  return %3)",
+                 "sum needs another reduction's result, and columns are reduced once"},
+           Wrong{R"(kernel a -> %2 {
+    %0 = max %y {dims = [0]} : f32[]
+    %1 = expand %0 {shape = [n]} : f32[n]
+    %2 = sub %y, %1 : f32[n]
+  }
+  return %2)",
+                 "an element needs a reduction's result, and the whole tensor is one row"},
+           Wrong{R"(kernel a -> %1 {
+    %0 = dot %q, %q : f32[m, m]
+    %1 = sum %0 {dims = [1]} : f32[m]
+  }
+  return %1)",
+                 "kernel a holds a dot and a reduction"},
+           Wrong{R"(kernel a -> %1 {
+    %0 = dot %q, %q : f32[m, m]
+    %1 = dot %0, %q : f32[m, m]
+  }
+  return %1)",
+                 "kernel a holds more than one dot"},
+           Wrong{R"(kernel a -> %1 {
+    %0 = dot %q, %q : f32[m, m]
+    %1 = permute %0 {order = [1, 0]} : f32[m, m]
+  }
+  return %1)",
+                 "dot is read at another element"},
+           Wrong{R"(kernel a -> %0, %1 {
+    %0 = accumulate %y, %y {offset = 0, sizes = [n], strides = [1]} : f32[n]
+    %1 = exp %y : f32[n]
+  }
+  return %0, %1)",
+                 "accumulate must be all that it puts out"},
+           Wrong{R"(kernel a -> %1 {
+    %0 = store %y, %y {offset = 0, sizes = [n], strides = [1]} : f32[n]
+    %1 = exp %0 : f32[n]
+  }
+  return %1)",
+                 "what store leaves is read from memory"},
+           Wrong{R"(kernel a -> %1 {
+    %0 = exp %q : f32[m, m]
+    %1 = reshape %0 {shape = [k]} : f32[k]
+  }
+  return %1)",
+                 "put out what it reshapes"},
+           Wrong{R"(kernel a -> %y {
+    %0 = exp %y : f32[n]
+  }
+  return %y)",
+                 "kernel a puts out (%y), which it does not compute"},
+           Wrong{R"(kernel a -> %0 {
+    %0 = exp %y : f32[n]
+    %1 = sum %0 {dims = [0]} : f32[]
+  }
+  return %0)",
+                 "which nothing that it puts out needs"},
+           Wrong{R"(%0 = constant 1 : f32[]
+  %1 = expand %0 {shape = [n]} : f32[n]
+  kernel a -> %2 {
+    %2 = add %y, %1 : f32[n]
+  }
+  return %2)",
+                 "which is neither in the kernel nor put out by an earlier one"},
+           Wrong{R"(%0 = constant 1 : f32[]
+  %1 = expand %0 {shape = [n]} : f32[n]
+  kernel a -> %2 {
+    %2 = exp %y : f32[n]
+  }
+  return %1, %2)",
+                 "is put out by no kernel"},
+       }) {
+    INFO(wrong.body);
+    const std::string text = "braze.ir 1\ngraph f(%x: f32[n, m], %y: f32[n], %q: f32[m, m], k: index) {\n  " + wrong.body + "\n}\n";
+    try {
+      run_pipeline(parse_module(text), {});
+      FAIL("nothing was thrown");
+    } catch (const Error& e) {
+      INFO(e.what());
+      CHECK(std::string(e.what()).find(wrong.says) != std::string::npos);
+    }
+  }
 }
