@@ -9,6 +9,7 @@
 #include "frontend/formula.h"
 #include "frontend/promotion.h"
 #include "frontend/tensor_impl.h"
+#include "ir/scalar.h"
 
 namespace braze {
 
@@ -117,12 +118,20 @@ AxisOrder inverse(const AxisOrder& order) {
   return out;
 }
 
+// A number as an operand: it converts as a tensor would, without a check of its range (a uint8 += 300 adds 44).
+engine::Value number_value(Scalar number, DType type) {
+  const DType own = number.is_floating() ? DType::f64 : DType::i64;
+  const std::uint64_t bits = to_literal(number, own).bits;
+  if (own == type) return engine::scalar_argument({type, bits});
+  return engine::scalar_argument({type, ir::evaluate({.op = ir::Primitive::convert, .type = type, .from = own}, bits)});
+}
+
 // An operand as a value of the common dtype and shape, its axes in `order`.
 engine::Value operand_value(const In& operand, DType type, const Dims& sizes, const AxisOrder& order, ir::Location where) {
   if (operand.is_scalar()) {
     Dims ordered;
     for (const std::uint8_t axis : order) ordered.push_back(sizes[axis]);
-    return expand(scalar_value(operand.scalar(), type), ordered, where);
+    return expand(number_value(operand.scalar(), type), ordered, where);
   }
   const TensorImpl& impl = checked(operand.tensor());
   if (is_identity(order)) return expand(cast(read(impl, where), type, where), sizes, where);
@@ -188,7 +197,7 @@ engine::Value record_with_number(ir::Op op, std::span<const In* const> operands,
   if (keeps_number_wide(op, type, operands)) return {};
   std::array<engine::Value, 2> values;
   values[number_first] = read(impl, where);
-  values[!number_first] = engine::record_to_shape(ir::Op::expand, scalar_value(number, type), impl.type, where);
+  values[!number_first] = engine::record_to_shape(ir::Op::expand, number_value(number, type), impl.type, where);
   return engine::record(op, values, where);
 }
 

@@ -62,8 +62,7 @@ Tensor three_in_one_type(const In& x, const In& a, const In& b, F f) {
 Tensor addcmul(const In& x, const In& a, const In& b, Scalar value) {
   return three_in_one_type(x, a, b, [&](DType type, const Tensor& x, const Tensor& a, const Tensor& b) {
     if (type == DType::boolean) not_implemented_for("addcmul_cpu_out", type);
-    require(is_float(type) || !value.is_floating(), "value cannot be converted to type {} without overflow", info(type).torch_name);
-    return x + In(value) * a * b;
+    return x + full({}, value, {x.dtype()}) * a * b;
   });
 }
 

@@ -57,30 +57,8 @@ DType scalar_dtype(Scalar scalar) {
   return get_default_dtype();
 }
 
-namespace {
-
-std::string_view cpp_name(DType type) {
-  constexpr std::string_view names[dtype_count] = {"bool",    "uint8_t",  "int8_t",       "int16_t", "int",
-                                                   "int64_t", "at::Half", "at::BFloat16", "float",   "double"};
-  return names[static_cast<std::size_t>(type)];
-}
-
-bool converts(Scalar value, DType dtype) {
-  if (dtype == DType::boolean || dtype == DType::f64) return true;
-  const double number = value.to_double();
-  if (is_float(dtype)) return !std::isfinite(number) || std::abs(number) <= finfo(dtype).max;
-  const IntegerInfo limits = iinfo(dtype);
-  if (value.is_floating()) {
-    const double past = std::ldexp(1.0, is_signed(dtype) ? limits.bits - 1 : limits.bits), least = is_signed(dtype) ? -past : -past + 1;
-    return number >= least && number < past;  // false for NaN
-  }
-  return value.to_int() <= limits.max && value.to_int() >= (is_signed(dtype) ? limits.min : -limits.max);
-}
-
-}  // namespace
-
 void require_convertible(Scalar value, DType dtype) {
-  require(converts(value, dtype), "value cannot be converted to type {} without overflow", cpp_name(dtype));
+  static_cast<void>(to_literal(value, dtype));
 }
 
 DType to_floating(DType type) { return is_float(type) ? type : get_default_dtype(); }

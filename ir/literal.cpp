@@ -8,7 +8,12 @@
 namespace braze::ir {
 namespace {
 
-[[noreturn]] void overflows(DType type) { fail("value cannot be converted to type {} without overflow", info(type).torch_name); }
+// PyTorch names the C++ type.
+[[noreturn]] void overflows(DType type) {
+  constexpr std::string_view names[dtype_count] = {"bool",    "uint8_t",  "int8_t",       "int16_t", "int",
+                                                   "int64_t", "at::Half", "at::BFloat16", "float",   "double"};
+  fail("value cannot be converted to type {} without overflow", names[static_cast<std::size_t>(type)]);
+}
 
 double largest(DType type) {
   switch (type) {

@@ -196,7 +196,7 @@ TEST_CASE("Python numbers become literals as PyTorch makes them") {
   CHECK(literal(DType::u8, std::int64_t{-1}).bits == 255);
   CHECK(literal(DType::i64, std::numeric_limits<std::int64_t>::min()).bits == 0x8000000000000000);
   CHECK(literal(DType::f32, std::numeric_limits<double>::infinity()).bits == 0x7f800000);
-  CHECK_THROWS_WITH(literal(DType::u8, std::int64_t{256}), "value cannot be converted to type uint8 without overflow");
+  CHECK_THROWS_WITH(literal(DType::u8, std::int64_t{256}), "value cannot be converted to type uint8_t without overflow");
   CHECK_THROWS_AS(literal(DType::i32, 1e10), Error);
   CHECK_THROWS_AS(literal(DType::i64, 0x1p63), Error);
   CHECK_THROWS_AS(literal(DType::i32, std::numeric_limits<double>::quiet_NaN()), Error);
