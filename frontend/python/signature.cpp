@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "frontend/python/generator.h"
+#include "frontend/tensor_impl.h"
 #include "ir/error.h"
 
 namespace braze::python {
@@ -330,6 +331,8 @@ const std::vector<Signature>& Function::signatures() const {
 PyObject* Function::invoke(const Signature& signature, Arguments& arguments) const {
   Object result = Object::steal(signature.row->call(arguments));
   if (writes_back) {
+    for (std::size_t i = 1; i < signature.parameters.size(); ++i)
+      if (arguments.is_tensor(i)) require_no_partial_overlap(*arguments.tensor(0).impl(), arguments.tensor(i));
     write_results(result.get(), arguments.values_[0], false, name);
     return Py_NewRef(arguments.values_[0]);
   }
