@@ -86,7 +86,7 @@ const Rows one_operand{
     {"resolve_conj(Tensor input)", function | method, [](Arguments& a) { return a.tensor(0); }, "The tensor itself."},
     {"resolve_neg(Tensor input)", function | method, [](Arguments& a) { return a.tensor(0); }, "The tensor itself."},
     {"real(Tensor input)", function, [](Arguments& a) { return a.tensor(0); }, "The tensor itself: it is real."},
-    {"imag(Tensor input)", function, [](Arguments& a) -> Tensor { fail<TypeError>("imag is not implemented for tensors with non-complex dtypes."); },
+    {"imag(Tensor input)", function, [](Arguments&) -> Tensor { fail<TypeError>("imag is not implemented for tensors with non-complex dtypes."); },
      "Refuses real tensors."},
     {"relu(Tensor input)", function | method | inplace, [](Arguments& a) { return relu(a.in(0)); }, "max(input, 0)."},
     {"nan_to_num(Tensor input, float? nan=None, float? posinf=None, float? neginf=None)", everywhere,
