@@ -142,7 +142,9 @@ Tensor ViewMethods::permute(SizesView dims) const {
   return make_view(self, std::move(out));
 }
 
-Tensor ViewMethods::movedim(std::int64_t source, std::int64_t destination) const { return movedim({source}, {destination}); }
+Tensor ViewMethods::movedim(std::int64_t source, std::int64_t destination) const {
+  return movedim(SizesView{source}, SizesView{destination});
+}
 
 Tensor ViewMethods::movedim(SizesView source, SizesView destination) const {
   const Tensor& self = self_of(this);
