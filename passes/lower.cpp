@@ -781,8 +781,7 @@ void collapse_axes(Nest& nest, IndexTable& index) {
     if (i + 1 < nest.axes.size()) collapse(nest, index, static_cast<Variable>(i));
 }
 
-// A reduction's stage is one past those that its operand reads. Rows are read again for each stage; columns, or one row that several
-// threads share, once.
+// A reduction's stage is one past those that its operand reads.
 void number_stages(Nest& nest) {
   std::vector<std::uint32_t> stage(nest.exprs.size());
   for (std::size_t i = 0; i < nest.exprs.size(); ++i) {
@@ -793,13 +792,6 @@ void number_stages(Nest& nest) {
     reduction.stage = stage[reduction.operand] + 1;
     stage[i] = reduction.stage;
   }
-  const bool once = nest.order == ReduceOrder::outer || std::all_of(nest.axes.begin(), nest.axes.end(), [](const NestAxis& a) { return a.reduced; });
-  if (!once) return;
-  const std::string_view how = nest.order == ReduceOrder::outer ? "columns are reduced once" : "the whole tensor is one row, reduced once";
-  for (const Reduction& reduction : nest.reductions)
-    group_law(reduction.stage == 1, "kernel {}: {} needs another reduction's result, and {}", nest.name, ir::name(reduction.op), how);
-  for (const Output& output : nest.outputs)
-    group_law(output.row || stage[output.expr] == 0, "kernel {}: an element needs a reduction's result, and {}", nest.name, how);
 }
 
 Nest lower_group(const Graph& graph, const Extents& extents, const Group& group, std::size_t part) {
