@@ -4,9 +4,9 @@
 #include <cstring>
 
 #include "braze/functions.h"
+#include "braze/host.h"
 #include "frontend/tensor_impl.h"
 #include "frontend/view_layout.h"
-#include "ir/scalar.h"
 
 namespace braze {
 
@@ -123,12 +123,6 @@ void copy_strided(const std::byte* from, const Geometry& g, std::int64_t element
   }
 }
 
-// As the cast op converts.
-std::uint64_t convert(std::uint64_t bits, DType from, DType to) {
-  if (from == to) return bits;
-  return ir::evaluate({.op = ir::Primitive::convert, .type = to, .from = from}, bits);
-}
-
 std::uint64_t only_element(const Tensor& tensor) {
   const TensorImpl& impl = checked(tensor);
   require(impl.numel() == 1, "a Tensor with {} elements cannot be converted to Scalar", impl.numel());
@@ -142,18 +136,18 @@ std::uint64_t only_element(const Tensor& tensor) {
 }  // namespace
 
 double Tensor::item_double(std::source_location) const {
-  const std::uint64_t bits = convert(only_element(*this), dtype(), DType::f64);
+  const std::uint64_t bits = convert_element(only_element(*this), dtype(), DType::f64);
   return std::bit_cast<double>(bits);
 }
 
 std::int64_t Tensor::item_int(std::source_location) const {
-  return static_cast<std::int64_t>(convert(only_element(*this), dtype(), DType::i64));
+  return static_cast<std::int64_t>(convert_element(only_element(*this), dtype(), DType::i64));
 }
 
 Tensor::operator bool() const {
   require(numel() != 0, "Boolean value of Tensor with no values is ambiguous");
   require(numel() == 1, "Boolean value of Tensor with more than one value is ambiguous");
-  return convert(only_element(*this), dtype(), DType::boolean) != 0;
+  return convert_element(only_element(*this), dtype(), DType::boolean) != 0;
 }
 
 void Tensor::copy_to(void* destination, DType dtype) const {

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "braze/host.h"
 #include "frontend/python/signature.h"
 #include "ir/error.h"
-#include "ir/scalar.h"
 
 namespace braze::python {
 
@@ -109,8 +109,7 @@ class Filler {
     std::uint64_t bits = 0;
     if (is_float(type_)) {
       const double value = number(p);
-      bits = type_ == DType::f64 ? std::bit_cast<std::uint64_t>(value)
-                                 : ir::evaluate({.op = ir::Primitive::convert, .type = type_, .from = DType::f64}, std::bit_cast<std::uint64_t>(value));
+      bits = convert_element(std::bit_cast<std::uint64_t>(value), DType::f64, type_);
     } else if (type_ == DType::boolean) {
       const int truth = PyObject_IsTrue(p);
       check(truth);
@@ -198,7 +197,7 @@ PyObject* element(const std::byte* at, DType type) {
   std::memcpy(&bits, at, static_cast<std::size_t>(size_of(type)));
   if (type == DType::boolean) return Py_NewRef(bits ? Py_True : Py_False);
   const DType to = is_float(type) ? DType::f64 : DType::i64;
-  if (type != to) bits = ir::evaluate({.op = ir::Primitive::convert, .type = to, .from = type}, bits);
+  bits = convert_element(bits, type, to);
   return is_float(type) ? PyFloat_FromDouble(std::bit_cast<double>(bits)) : PyLong_FromLongLong(static_cast<std::int64_t>(bits));
 }
 

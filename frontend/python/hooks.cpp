@@ -35,7 +35,7 @@ const Known& look_up(PyFrameObject* frame) {
     const int line = PyCode_Addr2Line(code, instruction);
     Py_XDECREF(entry.code);
     entry = {reinterpret_cast<PyCodeObject*>(Py_NewRef(code)), instruction,
-             {file ? ir::intern_file(file) : nullptr, line > 0 ? static_cast<std::uint32_t>(line) : 0},
+             {file ? intern_file(file) : nullptr, line > 0 ? static_cast<std::uint32_t>(line) : 0},
              file && !package_folder.empty() && std::string_view(file).starts_with(package_folder)};
   }
   Py_DECREF(code);

@@ -3,6 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
+
+#include "braze/dtype.h"
 
 namespace braze {
 
@@ -18,6 +21,11 @@ struct Host {
 };
 // `host` lives for ever.
 void set_host(const Host* host);
+
+// The same text for ever: Line::file wants that.
+const char* intern_file(std::string_view file);
+// An element's bits as an element of another dtype, converted as the cast op converts.
+std::uint64_t convert_element(std::uint64_t bits, DType from, DType to);
 
 // Running evaluations end with an Error within 20 ms; pending values stay pending. A signal handler may call it.
 void request_stop();
