@@ -14,7 +14,8 @@ CompileError::~CompileError() = default;
 ParseError::~ParseError() = default;
 InternalError::~InternalError() = default;
 
-void internal_failure(std::string message, const std::source_location& where) {
+// Visible, for the Python module has invariants of its own.
+BRAZE_EXPORT void internal_failure(std::string message, const std::source_location& where) {
   throw InternalError(fmt::format("internal error: {} ({}:{}, {})", message, where.file_name(), where.line(), where.function_name()));
 }
 
