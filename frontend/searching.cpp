@@ -61,8 +61,8 @@ Tensor searchsorted(const In& sorted_sequence, const In& values, SearchOptions o
   const DType type = wanted.dtype();
   Tensor base = full({}, 0, {DType::i64});
   if (sequence.dim() > 1) {
-    Sizes rows(sequence.sizes().begin(), sequence.sizes().end() - 1);
-    rows.push_back(1);
+    Sizes rows = sequence.sizes();
+    rows.back() = 1;
     const std::int64_t count = n == 0 ? 0 : sequence.numel() / n;
     if (count > 0) base = (positions(count) * n).reshape(rows);
   }

@@ -147,7 +147,7 @@ Tensor quantile_of(std::string_view function, const In& x, const In& q, std::opt
   };
   if (q.is_scalar() || q.tensor().dim() == 0) return shaped(found);
   if (list.numel() == 0) {
-    Sizes sizes = shaped(zeros(Sizes(sorted.sizes().begin(), sorted.sizes().end() - 1), {self.dtype()}).unsqueeze(-1)).sizes();
+    Sizes sizes = shaped(sorted.narrow(-1, 0, 1)).sizes();
     sizes.insert(sizes.begin(), 0);
     return zeros(sizes, {self.dtype()});
   }

@@ -71,9 +71,11 @@ Tensor softmin(const In& x, std::int64_t dim, std::optional<DType> dtype = {});
 // An order is a number, "fro" or "nuc".
 class Order {
  public:
-  Order(double p) : number_(p) {}             // NOLINT
-  Order(const char* name) : name_(name) {}    // NOLINT
-  Order(std::string_view name) : name_(name) {}  // NOLINT
+  template <class N>
+    requires std::is_arithmetic_v<N>
+  Order(N p) : number_(static_cast<double>(p)) {}  // NOLINT
+  Order(const char* name) : name_(name) {}         // NOLINT
+  Order(std::string_view name) : name_(name) {}    // NOLINT
   bool is_number() const { return name_.empty(); }
   double number() const { return number_; }
   std::string_view name() const { return name_; }
