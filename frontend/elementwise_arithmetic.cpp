@@ -277,4 +277,20 @@ bool equal(const Tensor& a, const Tensor& b) {
   return a.sizes() == b.sizes() && static_cast<bool>((a == b).all());
 }
 
+Tensor sum_to_size(const In& x, SizesView size) {
+  const SourceLine line(x.where());
+  const Tensor t = as_tensor(x);
+  const Sizes from = t.sizes(), to(size.begin(), size.end());
+  const std::size_t lead = from.size() - std::min(from.size(), to.size());
+  bool fits = to.size() <= from.size();
+  Sizes dims;
+  for (std::size_t i = 0; i < from.size() && fits; ++i) {
+    const bool repeats = i < lead || (to[i - lead] == 1 && from[i] != 1);
+    if (repeats) dims.push_back(static_cast<std::int64_t>(i));
+    fits = repeats || to[i - lead] == from[i];
+  }
+  require<ShapeError>(fits, "size {{{}}} is not expandable to size {{{}}}.", sizes_text(to), sizes_text(from));
+  return dims.empty() ? t : t.sum(dims, true).reshape(to);
+}
+
 }  // namespace braze

@@ -103,6 +103,8 @@ bool ElementwiseMethods::allclose(const In& other, double rtol, double atol, boo
 }
 bool ElementwiseMethods::equal(const Tensor& other) const { return braze::equal(self_of(this), other); }
 
+Tensor ElementwiseMethods::sum_to_size(SizesView size, Line where) const { return braze::sum_to_size(In(self_of(this), where), size); }
+
 Tensor ElementwiseMethods::polygamma(std::int64_t n, Line where) const { return braze::polygamma(n, In(self_of(this), where)); }
 Tensor& ElementwiseMethods::polygamma_(std::int64_t n, Line where) {
   return write_in_place(self_of(this), braze::polygamma(n, In(self_of(this), where)), where);

@@ -199,6 +199,8 @@ const Rows more_operands{
     {"where(Tensor condition) -> object", function, [](Arguments& a) { return Object::steal(to_python(nonzero_as_tuple(a.in(0)))); }},
     {"where(Tensor input, Tensor condition, Tensor|Scalar other)", method,
      [](Arguments& a) { return where(a.in(1), a.in(0), a.in(2)); }},
+    {"sum_to_size(Tensor input, int[] size)", method, [](Arguments& a) { return sum_to_size(a.in(0), a.ints(1)); },
+     "Sums over the dims that expanding `size` to the tensor's sizes would repeat."},
     {"masked_fill(Tensor input, Tensor mask, Tensor|Scalar value)", function | method,
      [](Arguments& a) { return masked_fill(a.in(0), a.tensor(1), a.in(2)); }, "`value` where the mask is true."},
 };

@@ -279,6 +279,8 @@ PyObject* size_of_tensor(const Tensor& t) {
   return make_size(sizes);
 }
 
+PyObject* imaginary_part(const Tensor&) { fail<TypeError>("imag is not implemented for tensors with non-complex dtypes."); }
+
 PyObject* get_dict(PyObject* self, void*) {
   auto* object = reinterpret_cast<TensorObject*>(self);
   if (!object->dict) object->dict = PyDict_New();
@@ -310,6 +312,8 @@ PyGetSetDef attributes[] = {
     {"nbytes", attribute<[](const Tensor& t) { return PyLong_FromLongLong(t.nbytes()); }>, nullptr, "Bytes all elements take.", nullptr},
     {"T", attribute<[](const Tensor& t) { return wrap(t.T()); }>, nullptr, "The dims reversed: a view.", nullptr},
     {"mT", attribute<[](const Tensor& t) { return wrap(t.mT()); }>, nullptr, "The last two dims swapped: a view.", nullptr},
+    {"real", attribute<[](const Tensor& t) { return wrap(t); }>, nullptr, "The tensor itself: it is real.", nullptr},
+    {"imag", attribute<imaginary_part>, nullptr, "Refuses real tensors.", nullptr},
     {"_version", attribute<[](const Tensor& t) { return PyLong_FromLongLong(t.version()); }>, nullptr, "Writes to the storage so far.", nullptr},
     {"__dict__", get_dict, set_dict, nullptr, nullptr},
     {}};

@@ -267,6 +267,14 @@ TEST_CASE("comparing whole tensors") {
   CHECK(equal(ones({2}), ones({2})));
 }
 
+TEST_CASE("sum_to_size undoes a broadcast") {
+  const Tensor x = ones({2, 3});
+  CHECK(x.sum_to_size({1, 3}).sizes() == Sizes{1, 3});
+  CHECK(values(x.sum_to_size({3})) == Floats{2, 2, 2});
+  CHECK(x.sum_to_size({}).item<float>() == 6);
+  CHECK_THROWS_WITH(x.sum_to_size({2}), "size {[2]} is not expandable to size {[2, 3]}.");
+}
+
 TEST_CASE("a product and a sum round twice") {
   const float p = 1 + 1.0f / 4096, q = 1 - 1.0f / 4096;
   CHECK(values(tensor({p}) * tensor({q}) - 1.0) == Floats{-5.960464477539063e-08f});

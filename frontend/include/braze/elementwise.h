@@ -110,6 +110,9 @@ Tensor isclose(const In& a, const In& b, double rtol = 1e-5, double atol = 1e-8,
 bool allclose(const In& a, const In& b, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false);  // evaluates
 bool equal(const Tensor& a, const Tensor& b);  // one shape and equal elements; evaluates
 
+// The inverse of broadcasting: sums over the dims that expanding `size` to x's sizes would repeat. Throws where it would not expand.
+Tensor sum_to_size(const In& x, SizesView size);
+
 // ---- special functions (more in braze/special.h) ----
 Tensor logit(const In& x, std::optional<double> eps = {});  // log(x / (1 - x)), x limited to [eps, 1 - eps]
 Tensor polygamma(std::int64_t n, const In& x);              // the n-th derivative of digamma

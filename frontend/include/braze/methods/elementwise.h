@@ -82,6 +82,8 @@ class ElementwiseMethods {
   bool allclose(const In& other, double rtol = 1e-5, double atol = 1e-8, bool equal_nan = false) const;
   bool equal(const Tensor& other) const;
 
+  Tensor sum_to_size(SizesView size, Line where = Line::current()) const;
+
   Tensor logit(std::optional<double> eps = {}, Line where = Line::current()) const;
   Tensor& logit_(std::optional<double> eps = {}, Line where = Line::current());
   Tensor polygamma(std::int64_t n, Line where = Line::current()) const;
