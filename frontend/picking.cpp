@@ -44,6 +44,7 @@ engine::Value slice_positions(const Slices& s, const std::source_location& where
       sum.add_axis(axis, s.layout.strides[axis]);
       continue;
     }
+    require<IndexError>(!known_out_of_bounds(s.index, s.layout.sizes[axis], false), "index out of range in self");
     Sizes alone(s.sizes.size(), 1);
     alone[axis] = s.sizes[axis];
     sum.add_checked_index(s.index.reshape(alone), s.layout.sizes[axis], s.layout.strides[axis]);
@@ -69,10 +70,13 @@ engine::Value element_positions(std::string_view what, const Tensor& x, std::int
             sizes_text(picks.sizes()), sizes_text(x.sizes()), axis);
   PositionSum sum(sizes, g.offset, where);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (i == axis)
+    if (i == axis) {
+      if (const auto beyond = known_out_of_bounds(picks, g.sizes[i], false))
+        fail("index {} is out of bounds for dimension {} with size {}", *beyond, i, g.sizes[i]);
       sum.add_checked_index(picks.reshape(Sizes(sizes.begin(), sizes.end())), g.sizes[i], g.strides[i]);
-    else
+    } else {
       sum.add_axis(i, g.strides[i]);
+    }
   }
   return reshape(sum.value(), sizes_of(*checked(picks).type), location(where));
 }
@@ -138,8 +142,8 @@ void reduce_into(Tensor& x, const engine::Value& at, const engine::Value& values
   Tensor storage_count = wrap(expand(read(checked(zeros({}, {x.dtype()})), where), Dims{impl.storage->elements(x.dtype())}, where));
   write_at(checked(storage_count), at, expand(read(checked(ones_at), where), sizes, where), ir::Put::Combine::add, where);
   count.add_(In(make_view(storage_count, std::move(flat))));
-  const In divisor(maximum(In(count), In(1)));
-  x.copy_(In(is_float(x.dtype()) ? div(In(x), divisor) : floor_divide(In(x), divisor)));
+  const Tensor divisor = maximum(In(count), In(1));
+  x.copy_(In(is_float(x.dtype()) ? div(In(x), In(divisor)) : floor_divide(In(x), In(divisor))));
 }
 
 }  // namespace
