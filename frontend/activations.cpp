@@ -35,9 +35,8 @@ namespace {
 
 // scale * x for x >= 0, else alpha * scale * (e^(input_scale x) - 1).
 Tensor exponential_linear(const In& x, double alpha, double scale, double input_scale) {
-  return map_floating("elu_cpu", x, [&](const Tensor& x) {
-    return where(x < 0, expm1(x * input_scale) * (alpha * scale), x * scale);
-  });
+  return map_floating("elu_cpu", x,
+                      [&](const Tensor& x) { return where(x < 0, expm1(x * input_scale) * (alpha * scale), x * scale); });
 }
 
 }  // namespace
@@ -121,7 +120,8 @@ Tensor prelu(const In& x, const Tensor& weight) {
   if (weight.numel() != 1) {
     require(t.dim() > 0, "Not allow zero-dim input tensor.");
     const std::int64_t channels = t.dim() > 1 ? t.size(1) : 1;
-    require(channels == weight.numel(), "Mismatch of parameter numbers and input channel size. Found parameter numbers = {} and channel size = {}.",
+    require(channels == weight.numel(),
+            "Mismatch of parameter numbers and input channel size. Found parameter numbers = {} and channel size = {}.",
             weight.numel(), channels);
     Sizes sizes(static_cast<std::size_t>(t.dim()), 1);
     sizes[t.dim() > 1 ? 1 : 0] = channels;
@@ -155,14 +155,19 @@ Tensor glu(const In& x, std::int64_t dim) {
   const std::int64_t axis = wrap_dim(dim, t.dim()), size = t.size(axis);
   require(size % 2 == 0, "Halving dimension must be even, but dimension {} is size {}", axis, size);
   if (!is_float(t.dtype())) not_implemented_for("glu_cpu", t.dtype());
-  return in_compute_type(t, [&](const Tensor& t) { return t.narrow(axis, 0, size / 2) * sigmoid(t.narrow(axis, size / 2, size / 2)); });
+  return in_compute_type(
+      t, [&](const Tensor& t) { return t.narrow(axis, 0, size / 2) * sigmoid(t.narrow(axis, size / 2, size / 2)); });
 }
 
 Tensor& elu_(Tensor& x, double alpha, Line where) { return write_in_place(x, elu(In(x, where), alpha), where); }
 Tensor& celu_(Tensor& x, double alpha, Line where) { return write_in_place(x, celu(In(x, where), alpha), where); }
 Tensor& selu_(Tensor& x, Line where) { return write_in_place(x, selu(In(x, where)), where); }
-Tensor& leaky_relu_(Tensor& x, double negative_slope, Line where) { return write_in_place(x, leaky_relu(In(x, where), negative_slope), where); }
-Tensor& hardtanh_(Tensor& x, Scalar min_val, Scalar max_val, Line where) { return write_in_place(x, hardtanh(In(x, where), min_val, max_val), where); }
+Tensor& leaky_relu_(Tensor& x, double negative_slope, Line where) {
+  return write_in_place(x, leaky_relu(In(x, where), negative_slope), where);
+}
+Tensor& hardtanh_(Tensor& x, Scalar min_val, Scalar max_val, Line where) {
+  return write_in_place(x, hardtanh(In(x, where), min_val, max_val), where);
+}
 Tensor& threshold_(Tensor& x, Scalar threshold, Scalar value, Line where) {
   return write_in_place(x, functional::threshold(In(x, where), threshold, value), where);
 }

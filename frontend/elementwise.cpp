@@ -19,8 +19,8 @@ using AxisOrder = InlineVector<std::uint8_t, 8>;
 
 // PyTorch's rules beside the table's: what promotes integers to floats, and what a dtype does not have.
 bool promotes_to_floating(ir::Op op) {
-  return ir::info(op).accepts == ir::Accepts::real && op != ir::Op::hypot && op != ir::Op::nextafter &&
-         op != ir::Op::gammainc && op != ir::Op::gammaincc;
+  return ir::info(op).accepts == ir::Accepts::real && op != ir::Op::hypot && op != ir::Op::nextafter && op != ir::Op::gammainc &&
+         op != ir::Op::gammaincc;
 }
 
 bool has_op(ir::Op op, DType type) {

@@ -11,7 +11,8 @@ namespace {
 
 void check_alpha(DType result, Scalar alpha) {
   require(alpha.kind() != Scalar::Kind::boolean || result == DType::boolean, "Boolean alpha only supported for Boolean results.");
-  require(is_float(result) || !alpha.is_floating(), "For integral input tensors, argument alpha must not be a floating point number.");
+  require(is_float(result) || !alpha.is_floating(),
+          "For integral input tensors, argument alpha must not be a floating point number.");
   require_convertible(alpha, result);
 }
 
@@ -21,7 +22,8 @@ Tensor add_scaled(ir::Op op, const In& a, const In& b, Scalar alpha) {
   const DType type = result_type(a, b);
   if (op == ir::Op::sub && type == DType::boolean) return sub(a, b);
   check_alpha(type, alpha);
-  const Tensor product = type == DType::boolean ? as_tensor(b, type) & full({}, alpha, {type}) : as_tensor(b, type) * full({}, alpha, {type});
+  const Tensor product =
+      type == DType::boolean ? as_tensor(b, type) & full({}, alpha, {type}) : as_tensor(b, type) * full({}, alpha, {type});
   const Tensor start = as_tensor(a, type);
   return op == ir::Op::add ? start + product : start - product;
 }
@@ -69,11 +71,15 @@ Tensor addcmul(const In& x, const In& a, const In& b, Scalar value) {
 Tensor addcdiv(const In& x, const In& a, const In& b, Scalar value) {
   const bool integers = !a.is_scalar() && !b.is_scalar() && !is_float(a.tensor().dtype()) && !is_float(b.tensor().dtype());
   require(!integers,
-          "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of tensor1 "
-          "and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) "
-          "for integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future addcdiv behavior is just the latter "
+          "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of "
+          "tensor1 "
+          "and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / "
+          "tensor2)).to(input.dtype) "
+          "for integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future addcdiv behavior is just the "
+          "latter "
           "implementation: (input + value * tensor1 / tensor2), for all dtypes.");
-  return three_in_one_type(x, a, b, [&](DType, const Tensor& x, const Tensor& a, const Tensor& b) { return x + In(value) * a / b; });
+  return three_in_one_type(x, a, b,
+                           [&](DType, const Tensor& x, const Tensor& a, const Tensor& b) { return x + In(value) * a / b; });
 }
 
 Tensor lerp(const In& start, const In& end, const In& weight) {
@@ -81,8 +87,8 @@ Tensor lerp(const In& start, const In& end, const In& weight) {
   const Tensor from = as_tensor(start), to = as_tensor(end, end.is_scalar() ? from.dtype() : end.tensor().dtype());
   const DType type = from.dtype();
   require(to.dtype() == type, "expected dtype {} for `end` but got dtype {}", info(type).scalar_name, info(to.dtype()).scalar_name);
-  require(weight.is_scalar() || weight.tensor().dtype() == type, "expected dtype {} for `weight` but got dtype {}", info(type).scalar_name,
-          weight.is_scalar() ? "" : info(weight.tensor().dtype()).scalar_name);
+  require(weight.is_scalar() || weight.tensor().dtype() == type, "expected dtype {} for `weight` but got dtype {}",
+          info(type).scalar_name, weight.is_scalar() ? "" : info(weight.tensor().dtype()).scalar_name);
   if (!is_float(type)) not_implemented_for(weight.is_scalar() ? "lerp_kernel_scalar" : "lerp_kernel_tensor", type);
   const DType compute = compute_type(type);
   const Tensor a = from.to(compute), b = to.to(compute), difference = b - a;
@@ -233,9 +239,8 @@ Tensor gcd(const In& a, const In& b) {
 }
 
 Tensor lcm(const In& a, const In& b) {
-  return zip_in(integers("lcm_cpu", a, b), a, b, [](const Tensor& a, const Tensor& b) {
-    return abs(trunc_divide(a, maximum(gcd(a, b), 1)) * b);
-  });
+  return zip_in(integers("lcm_cpu", a, b), a, b,
+                [](const Tensor& a, const Tensor& b) { return abs(trunc_divide(a, maximum(gcd(a, b), 1)) * b); });
 }
 
 Tensor heaviside(const In& x, const In& at_zero) {
@@ -272,8 +277,9 @@ bool allclose(const In& a, const In& b, double rtol, double atol, bool equal_nan
 }
 
 bool equal(const Tensor& a, const Tensor& b) {
-  require(a.dtype() == b.dtype() || a.sizes() != b.sizes(), "Expected object of data type {} but got data type {} for argument 'other'",
-          info(a.dtype()).torch_name, info(b.dtype()).torch_name);
+  require(a.dtype() == b.dtype() || a.sizes() != b.sizes(),
+          "Expected object of data type {} but got data type {} for argument 'other'", info(a.dtype()).torch_name,
+          info(b.dtype()).torch_name);
   return a.sizes() == b.sizes() && static_cast<bool>((a == b).all());
 }
 

@@ -19,13 +19,13 @@ Line line_of(const Limit& limit) { return limit.get() ? limit.get()->where() : L
 }  // namespace
 
 // Ops of the table are recorded in place; what is composed is computed, then written.
-#define BRAZE_UNARY(name, accepts, result)                                                             \
+#define BRAZE_UNARY(name, accepts, result)                                                            \
   Tensor ElementwiseMethods::name(Line where) const { return braze::name(In(self_of(this), where)); } \
-  Tensor& ElementwiseMethods::name##_(Line where) {                                                    \
-    const In self(self_of(this), where);                                                               \
-    const In* operands[] = {&self};                                                                    \
-    elementwise_in_place(ir::Op::name, self_of(this), operands);                                       \
-    return self_of(this);                                                                              \
+  Tensor& ElementwiseMethods::name##_(Line where) {                                                   \
+    const In self(self_of(this), where);                                                              \
+    const In* operands[] = {&self};                                                                   \
+    elementwise_in_place(ir::Op::name, self_of(this), operands);                                      \
+    return self_of(this);                                                                             \
   }
 #define BRAZE_BINARY(name, accepts, result, algebra)                                                                      \
   Tensor ElementwiseMethods::name(const In& other) const { return braze::name(In(self_of(this), other.where()), other); } \
@@ -39,10 +39,10 @@ Line line_of(const Limit& limit) { return limit.get() ? limit.get()->where() : L
   }
 #include "ir/ops.def"
 
-#define BRAZE_COMPOSED_UNARY(name)                                                                     \
+#define BRAZE_COMPOSED_UNARY(name)                                                                    \
   Tensor ElementwiseMethods::name(Line where) const { return braze::name(In(self_of(this), where)); } \
-  Tensor& ElementwiseMethods::name##_(Line where) {                                                    \
-    return write_in_place(self_of(this), braze::name(In(self_of(this), where)), where);                \
+  Tensor& ElementwiseMethods::name##_(Line where) {                                                   \
+    return write_in_place(self_of(this), braze::name(In(self_of(this), where)), where);               \
   }
 #define BRAZE_COMPOSED_BINARY(name)                                                                                       \
   Tensor ElementwiseMethods::name(const In& other) const { return braze::name(In(self_of(this), other.where()), other); } \
@@ -50,19 +50,19 @@ Line line_of(const Limit& limit) { return limit.get() ? limit.get()->where() : L
     if (std::string_view(#name) == "float_power") require_double(self_of(this));                                          \
     return write_in_place(self_of(this), braze::name(In(self_of(this), other.where()), other), other.where());            \
   }
-#define BRAZE_UNARY_ALIAS(name, of)                                                \
-  Tensor ElementwiseMethods::name(Line where) const { return this->of(where); }   \
+#define BRAZE_UNARY_ALIAS(name, of)                                             \
+  Tensor ElementwiseMethods::name(Line where) const { return this->of(where); } \
   Tensor& ElementwiseMethods::name##_(Line where) { return this->of##_(where); }
-#define BRAZE_BINARY_ALIAS(name, of)                                                   \
-  Tensor ElementwiseMethods::name(const In& other) const { return this->of(other); }   \
+#define BRAZE_BINARY_ALIAS(name, of)                                                 \
+  Tensor ElementwiseMethods::name(const In& other) const { return this->of(other); } \
   Tensor& ElementwiseMethods::name##_(const In& other) { return this->of##_(other); }
 #include "braze/elementwise.def"
 
 // A method and its in-place form. PARAMETERS and ARGUMENTS are parenthesised lists; `at` is the line.
-#define BRAZE_METHOD(name, PARAMETERS, at, ...)                                                      \
+#define BRAZE_METHOD(name, PARAMETERS, at, ...)                                                                \
   Tensor ElementwiseMethods::name PARAMETERS const { return braze::name(In(self_of(this), at), __VA_ARGS__); } \
-  Tensor& ElementwiseMethods::name##_ PARAMETERS {                                                    \
-    return write_in_place(self_of(this), braze::name(In(self_of(this), at), __VA_ARGS__), at);        \
+  Tensor& ElementwiseMethods::name##_ PARAMETERS {                                                             \
+    return write_in_place(self_of(this), braze::name(In(self_of(this), at), __VA_ARGS__), at);                 \
   }
 BRAZE_METHOD(add, (const In& other, Scalar alpha), other.where(), other, alpha)
 BRAZE_METHOD(sub, (const In& other, Scalar alpha), other.where(), other, alpha)
@@ -79,8 +79,8 @@ BRAZE_METHOD(clamp, (const Limit& min), line_of(min), min)
 BRAZE_METHOD(clip, (const Limit& min), line_of(min), min)
 BRAZE_METHOD(clamp_min, (const In& min), min.where(), min)
 BRAZE_METHOD(clamp_max, (const In& max), max.where(), max)
-BRAZE_METHOD(nan_to_num, (std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf, Line where), where, nan,
-             posinf, neginf)
+BRAZE_METHOD(nan_to_num, (std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf, Line where), where,
+             nan, posinf, neginf)
 BRAZE_METHOD(logit, (std::optional<double> eps, Line where), where, eps)
 BRAZE_METHOD(mvlgamma, (std::int64_t p, Line where), where, p)
 #undef BRAZE_METHOD
@@ -103,7 +103,9 @@ bool ElementwiseMethods::allclose(const In& other, double rtol, double atol, boo
 }
 bool ElementwiseMethods::equal(const Tensor& other) const { return braze::equal(self_of(this), other); }
 
-Tensor ElementwiseMethods::sum_to_size(SizesView size, Line where) const { return braze::sum_to_size(In(self_of(this), where), size); }
+Tensor ElementwiseMethods::sum_to_size(SizesView size, Line where) const {
+  return braze::sum_to_size(In(self_of(this), where), size);
+}
 
 Tensor ElementwiseMethods::polygamma(std::int64_t n, Line where) const { return braze::polygamma(n, In(self_of(this), where)); }
 Tensor& ElementwiseMethods::polygamma_(std::int64_t n, Line where) {

@@ -32,7 +32,8 @@ int category(Scalar number) { return static_cast<int>(number.kind()); }
 DType get_default_dtype() { return default_dtype.load(std::memory_order_relaxed); }
 
 void set_default_dtype(DType dtype) {
-  require<TypeError>(is_float(dtype), "only floating-point types are supported as the default type, not {}", info(dtype).torch_name);
+  require<TypeError>(is_float(dtype), "only floating-point types are supported as the default type, not {}",
+                     info(dtype).torch_name);
   default_dtype.store(dtype, std::memory_order_relaxed);
 }
 
@@ -50,16 +51,17 @@ DType promote_types(DType a, DType b) {
 
 DType scalar_dtype(Scalar scalar) {
   switch (scalar.kind()) {
-    case Scalar::Kind::boolean: return DType::boolean;
-    case Scalar::Kind::integer: return DType::i64;
-    case Scalar::Kind::floating: break;
+    case Scalar::Kind::boolean:
+      return DType::boolean;
+    case Scalar::Kind::integer:
+      return DType::i64;
+    case Scalar::Kind::floating:
+      break;
   }
   return get_default_dtype();
 }
 
-void require_convertible(Scalar value, DType dtype) {
-  static_cast<void>(to_literal(value, dtype));
-}
+void require_convertible(Scalar value, DType dtype) { static_cast<void>(to_literal(value, dtype)); }
 
 DType to_floating(DType type) { return is_float(type) ? type : get_default_dtype(); }
 
@@ -84,7 +86,8 @@ DType result_type(const In& a, const In& b) {
 bool can_cast(DType from, DType to) { return category(from) <= category(to); }
 
 FloatInfo finfo(DType dtype) {
-  require<TypeError>(is_float(dtype), "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.iinfo'");
+  require<TypeError>(is_float(dtype),
+                     "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.iinfo'");
   struct Format {
     int digits, min_exponent, max_exponent;
     double resolution;

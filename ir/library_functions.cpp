@@ -20,12 +20,13 @@ float lgamma(float x) {
 
 // Those that libm lacks; in f32 they compute in f64.
 namespace special {
-using std::cosh, std::erfc, std::exp, std::expm1, std::fabs, std::floor, std::fma, std::log, std::log1p, std::pow, std::sinh, std::sqrt;
 using ::j0, ::j1, ::y0, ::y1;
-#define BRAZE_SPECIAL_FUNCTION(name, ...) \
-  __VA_ARGS__                             \
-  template <class... T>                   \
-  float name(float first, T... others) {  \
+using std::cosh, std::erfc, std::exp, std::expm1, std::fabs, std::floor, std::fma, std::log, std::log1p, std::pow, std::sinh,
+    std::sqrt;
+#define BRAZE_SPECIAL_FUNCTION(name, ...)                                                        \
+  __VA_ARGS__                                                                                    \
+  template <class... T>                                                                          \
+  float name(float first, T... others) {                                                         \
     return static_cast<float>(name(static_cast<double>(first), static_cast<double>(others)...)); \
   }
 #include "ir/special_functions.def"

@@ -138,7 +138,8 @@ void add_special_functions(std::vector<Helper>& out) {
   const auto add = [&](std::string name, std::string_view text) {
     std::vector<std::string> needs;
     for (std::size_t i = first; i < out.size(); ++i) {
-      if (text.find(" " + out[i].name + "(") == std::string_view::npos && text.find("-" + out[i].name + "(") == std::string_view::npos)
+      if (text.find(" " + out[i].name + "(") == std::string_view::npos &&
+          text.find("-" + out[i].name + "(") == std::string_view::npos)
         continue;
       needs.push_back(out[i].name);
       needs.insert(needs.end(), out[i].needs.begin(), out[i].needs.end());
@@ -149,10 +150,13 @@ void add_special_functions(std::vector<Helper>& out) {
 #include "ir/special_functions.def"
   // What kernels call; helpers of others never get this far.
   const auto narrow = [&](std::string_view name, int arity) {
-    const bool known = std::any_of(out.begin() + static_cast<std::ptrdiff_t>(first), out.end(), [&](const Helper& h) { return h.name == name; });
-    if (known && arity == 1) add(fmt::format("{}f", name), fmt::format("float {0}f(float a) {{ return float( {0}(double(a))); }}", name));
+    const bool known =
+        std::any_of(out.begin() + static_cast<std::ptrdiff_t>(first), out.end(), [&](const Helper& h) { return h.name == name; });
+    if (known && arity == 1)
+      add(fmt::format("{}f", name), fmt::format("float {0}f(float a) {{ return float( {0}(double(a))); }}", name));
     if (known && arity == 2)
-      add(fmt::format("{}f", name), fmt::format("float {0}f(float a, float b) {{ return float( {0}(double(a), double(b))); }}", name));
+      add(fmt::format("{}f", name),
+          fmt::format("float {0}f(float a, float b) {{ return float( {0}(double(a), double(b))); }}", name));
   };
 #define BRAZE_LIBRARY_FUNCTION(name, arity) narrow(#name, arity);
 #include "ir/primitives.def"

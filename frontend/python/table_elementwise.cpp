@@ -11,8 +11,7 @@ namespace {
 
 constexpr unsigned everywhere = function | method | out | inplace;
 
-#define BRAZE_ROW_1(name, flags, doc) \
-  {#name "(Tensor input)", flags, [](Arguments& a) { return braze::name(a.in(0)); }, doc}
+#define BRAZE_ROW_1(name, flags, doc) {#name "(Tensor input)", flags, [](Arguments& a) { return braze::name(a.in(0)); }, doc}
 // Between tensors; with a number on the right too; on either side.
 #define BRAZE_ROW_2(name, flags, doc) \
   {#name "(Tensor input, Tensor other)", flags, [](Arguments& a) { return braze::name(a.in(0), a.in(1)); }, doc}
@@ -32,8 +31,8 @@ const Rows one_operand{
     BRAZE_ROW_1(ceil, everywhere, "Rounded up; integers stay."),
     BRAZE_ROW_1(trunc, everywhere, "Rounded towards zero; integers stay."),
     {"fix = trunc"},
-    {"round(Tensor input, *, int decimals=0)", everywhere,
-     [](Arguments& a) { return braze::round(a.in(0), a.integer(1)); }, "To `decimals` decimals, ties to even."},
+    {"round(Tensor input, *, int decimals=0)", everywhere, [](Arguments& a) { return braze::round(a.in(0), a.integer(1)); },
+     "To `decimals` decimals, ties to even."},
     BRAZE_ROW_1(frac, everywhere, "input - trunc(input)."),
     BRAZE_ROW_1(square, everywhere, "input * input."),
     BRAZE_ROW_1(sqrt, everywhere, "The square root."),
@@ -86,7 +85,8 @@ const Rows one_operand{
     {"resolve_conj(Tensor input)", function | method, [](Arguments& a) { return a.tensor(0); }, "The tensor itself."},
     {"resolve_neg(Tensor input)", function | method, [](Arguments& a) { return a.tensor(0); }, "The tensor itself."},
     {"real(Tensor input)", function, [](Arguments& a) { return a.tensor(0); }, "The tensor itself: it is real."},
-    {"imag(Tensor input)", function, [](Arguments&) -> Tensor { fail<TypeError>("imag is not implemented for tensors with non-complex dtypes."); },
+    {"imag(Tensor input)", function,
+     [](Arguments&) -> Tensor { fail<TypeError>("imag is not implemented for tensors with non-complex dtypes."); },
      "Refuses real tensors."},
     {"relu(Tensor input)", function | method | inplace, [](Arguments& a) { return relu(a.in(0)); }, "max(input, 0)."},
     {"nan_to_num(Tensor input, float? nan=None, float? posinf=None, float? neginf=None)", everywhere,
@@ -171,7 +171,8 @@ const Rows two_operands{
      [](Arguments& a) { return isclose(a.in(0), a.in(1), a.number(2), a.number(3), a.boolean(4)); },
      "Where |input - other| <= atol + |rtol * other|."},
     {"allclose(Tensor input, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool", function | method,
-     [](Arguments& a) { return allclose(a.in(0), a.in(1), a.number(2), a.number(3), a.boolean(4)); }, "Whether isclose holds everywhere."},
+     [](Arguments& a) { return allclose(a.in(0), a.in(1), a.number(2), a.number(3), a.boolean(4)); },
+     "Whether isclose holds everywhere."},
     {"equal(Tensor input, Tensor other) -> bool", function | method, [](Arguments& a) { return equal(a.tensor(0), a.tensor(1)); },
      "Whether sizes and all elements are equal."},
 };
@@ -187,16 +188,20 @@ const Rows more_operands{
      [](Arguments& a) { return addcmul(a.in(0), a.in(1), a.in(2), a.scalar(3)); }, "input + value * tensor1 * tensor2."},
     {"addcdiv(Tensor input, Tensor tensor1, Tensor tensor2, *, Scalar value=1)", everywhere,
      [](Arguments& a) { return addcdiv(a.in(0), a.in(1), a.in(2), a.scalar(3)); }, "input + value * tensor1 / tensor2."},
-    {"lerp(Tensor input, Tensor end, Tensor|Scalar weight)", everywhere, [](Arguments& a) { return lerp(a.in(0), a.in(1), a.in(2)); },
-     "input + weight * (end - input)."},
+    {"lerp(Tensor input, Tensor end, Tensor|Scalar weight)", everywhere,
+     [](Arguments& a) { return lerp(a.in(0), a.in(1), a.in(2)); }, "input + weight * (end - input)."},
     {"clamp(Tensor input, Tensor|Scalar? min=None, Tensor|Scalar? max=None)", everywhere,
      [](Arguments& a) { return clamp(a.in(0), limit(a, 1), limit(a, 2)); }, "min(max(input, min), max)."},
     {"clip = clamp"},
-    {"clamp_min(Tensor input, Tensor|Scalar min)", everywhere, [](Arguments& a) { return clamp_min(a.in(0), a.in(1)); }, "max(input, min)."},
-    {"clamp_max(Tensor input, Tensor|Scalar max)", everywhere, [](Arguments& a) { return clamp_max(a.in(0), a.in(1)); }, "min(input, max)."},
+    {"clamp_min(Tensor input, Tensor|Scalar min)", everywhere, [](Arguments& a) { return clamp_min(a.in(0), a.in(1)); },
+     "max(input, min)."},
+    {"clamp_max(Tensor input, Tensor|Scalar max)", everywhere, [](Arguments& a) { return clamp_max(a.in(0), a.in(1)); },
+     "min(input, max)."},
     {"where(Tensor condition, Tensor|Scalar input, Tensor|Scalar other)", function | out,
-     [](Arguments& a) { return where(a.in(0), a.in(1), a.in(2)); }, "input where the condition holds, else other; alone: nonzero(as_tuple=True)."},
-    {"where(Tensor condition) -> object", function, [](Arguments& a) { return Object::steal(to_python(nonzero_as_tuple(a.in(0)))); }},
+     [](Arguments& a) { return where(a.in(0), a.in(1), a.in(2)); },
+     "input where the condition holds, else other; alone: nonzero(as_tuple=True)."},
+    {"where(Tensor condition) -> object", function,
+     [](Arguments& a) { return Object::steal(to_python(nonzero_as_tuple(a.in(0)))); }},
     {"where(Tensor input, Tensor condition, Tensor|Scalar other)", method,
      [](Arguments& a) { return where(a.in(1), a.in(0), a.in(2)); }},
     {"sum_to_size(Tensor input, int[] size)", method, [](Arguments& a) { return sum_to_size(a.in(0), a.ints(1)); },

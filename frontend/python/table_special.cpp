@@ -11,8 +11,9 @@ constexpr unsigned special_out = special | out;
 
 #define BRAZE_ROW_1(name, flags, doc) \
   {#name "(Tensor input)", flags, [](Arguments& a) { return braze::special::name(a.in(0)); }, doc}
-#define BRAZE_ROW_N(name, flags, doc) \
-  {#name "(Tensor|Scalar input, Tensor|Scalar other)", flags, [](Arguments& a) { return braze::special::name(a.in(0), a.in(1)); }, doc}
+#define BRAZE_ROW_N(name, flags, doc)                                                                                              \
+  {#name "(Tensor|Scalar input, Tensor|Scalar other)", flags, [](Arguments& a) { return braze::special::name(a.in(0), a.in(1)); }, \
+   doc}
 
 const Rows rows{
     BRAZE_ROW_1(bessel_j0, special_out, "The Bessel function of the first kind of order 0."),
@@ -31,11 +32,12 @@ const Rows rows{
     BRAZE_ROW_1(expm1, special_out, "exp(input) - 1, exact near 0."),
     {"gammainc(Tensor input, Tensor other)", special_out, [](Arguments& a) { return gammainc(a.in(0), a.in(1)); },
      "The regularised lower incomplete gamma function of order input."},
-    {"gammaincc(Tensor input, Tensor other)", special_out, [](Arguments& a) { return gammaincc(a.in(0), a.in(1)); }, "1 - gammainc."},
+    {"gammaincc(Tensor input, Tensor other)", special_out, [](Arguments& a) { return gammaincc(a.in(0), a.in(1)); },
+     "1 - gammainc."},
     {"igamma(Tensor input, Tensor other)", function | method | out | inplace, [](Arguments& a) { return igamma(a.in(0), a.in(1)); },
      "special.gammainc."},
-    {"igammac(Tensor input, Tensor other)", function | method | out | inplace, [](Arguments& a) { return igammac(a.in(0), a.in(1)); },
-     "special.gammaincc."},
+    {"igammac(Tensor input, Tensor other)", function | method | out | inplace,
+     [](Arguments& a) { return igammac(a.in(0), a.in(1)); }, "special.gammaincc."},
     BRAZE_ROW_1(gammaln, special_out, "lgamma."),
     BRAZE_ROW_1(i0, special_out | function | method | inplace, "The modified Bessel function of the first kind of order 0."),
     BRAZE_ROW_1(i0e, special_out, "exp(-|input|) * i0(input)."),

@@ -181,7 +181,8 @@ TEST_CASE("halves round once in a composite, and multiply by numbers that are no
 }
 
 TEST_CASE("dtypes of results") {
-  const Tensor f32 = ones({2}), f16 = ones({2}, {float16}), i64 = ones({2}, {int64}), i32 = ones({2}, {int32}), b = ones({2}, {bool_});
+  const Tensor f32 = ones({2}), f16 = ones({2}, {float16}), i64 = ones({2}, {int64}), i32 = ones({2}, {int32}),
+               b = ones({2}, {bool_});
   CHECK(float_power(i64, 2).dtype() == float64);
   CHECK(ldexp(f16, i64).dtype() == float32);
   CHECK(square(b).dtype() == int64);
