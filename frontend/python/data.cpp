@@ -135,13 +135,21 @@ class Filler {
       if (std::isinf(value)) raise(PyExc_OverflowError, "cannot convert float infinity to integer");
       return static_cast<std::int64_t>(value);
     }
-    const std::int64_t value = to_integer(p);
+    const std::int64_t value = whole(p);
     const int bits = size_of(type_) * 8;
     if (bits < 64) {
       const std::int64_t low = is_signed(type_) ? -(std::int64_t{1} << (bits - 1)) : 0;
       const std::int64_t high = is_signed(type_) ? (std::int64_t{1} << (bits - 1)) - 1 : (std::int64_t{1} << bits) - 1;
       require<Error>(low <= value && value <= high, "value cannot be converted to type {} without overflow", info(type_).torch_name);
     }
+    return value;
+  }
+
+  static std::int64_t whole(PyObject* p) {
+    const Object number = Object::steal(PyNumber_Index(p));
+    int overflow = 0;
+    const long long value = PyLong_AsLongLongAndOverflow(number.get(), &overflow);
+    if (overflow) raise(PyExc_ValueError, "Overflow when unpacking long long: {} does not fit in 64 bits", repr_text(p));
     return value;
   }
 

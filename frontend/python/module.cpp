@@ -65,6 +65,12 @@ void add_tensor_helpers(nb::module_& m) {
     return object([&] { return wrap_as(reinterpret_cast<PyTypeObject*>(type.ptr()), tensor_argument(tensor).detach()); });
   });
   m.def("storage_bytes", [](nb::handle t) { return tensor_argument(t).storage_nbytes(); });
+  m.def("set_data", [](nb::handle t, nb::handle other) {
+    object([&] {
+      tensor_argument(t).set_data(tensor_argument(other));
+      return Py_NewRef(Py_None);
+    });
+  });
   m.def("shares_storage", [](nb::handle a, nb::handle b) { return tensor_argument(a).shares_storage(tensor_argument(b)); });
 }
 
@@ -162,6 +168,7 @@ NB_MODULE(_braze, m) {
     translate_exception();
     throw nb::python_error();
   }
+  nb::set_leak_warnings(false);  // the default generator lives for ever
   m.def("_register_types", [](nb::handle device, nb::handle layout, nb::handle memory_format) {
     register_python_types(device.ptr(), layout.ptr(), memory_format.ptr());
   });

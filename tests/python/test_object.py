@@ -132,7 +132,8 @@ def test_deepcopy_keeps_aliases():
 
 
 def test_import_is_quick_and_starts_no_thread():
-    code = ("import time, sys; t = time.perf_counter(); import braze; took = time.perf_counter() - t; import os;"
+    # Processor time: on a busy machine the clock tells of the others.
+    code = ("import time, sys; t = time.process_time(); import braze; took = time.process_time() - t; import os;"
             "print(took, len(os.listdir('/proc/self/task')), 'numpy' in sys.modules)")
     runs = [subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True).stdout.split() for _ in range(3)]
     assert min(float(r[0]) for r in runs) < 0.15, runs

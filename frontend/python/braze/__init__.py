@@ -23,13 +23,25 @@ from ._creation import as_tensor, asarray, from_dlpack, from_numpy, frombuffer
 from ._engine import as_torch, compile, eager, explain
 from ._products import chain_matmul, einsum
 from ._info import finfo, iinfo, is_storage, is_tensor, typename
-from ._serialization import load, save
 from ._shaping import (atleast_1d, atleast_2d, atleast_3d, block_diag, broadcast_shapes, broadcast_tensors, cartesian_prod, meshgrid)
 from .random import get_rng_state, set_rng_state
 
 globals().update(_tensor.typed_constructors)
 e, inf, nan, pi, newaxis = _math.e, _math.inf, _math.nan, _math.pi, None
 __version__ = "0.1.0"
+
+
+def save(obj, f, pickle_module=None, pickle_protocol=2, _use_new_zipfile_serialization=True):
+    """Writes `obj`, tensors and nests of them, to a path or a file. https://pytorch.org/docs/stable/generated/torch.save.html"""
+    from . import _serialization
+    return _serialization.save(obj, f, pickle_module, pickle_protocol, _use_new_zipfile_serialization)
+
+
+def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=None, **pickle_load_args):
+    """Reads what save (or torch.save) wrote. Unknown globals are refused and never executed; weights_only=False allows them.
+    https://pytorch.org/docs/stable/generated/torch.load.html"""
+    from . import _serialization
+    return _serialization.load(f, map_location, pickle_module, weights_only=weights_only, mmap=mmap, **pickle_load_args)
 
 
 def is_complex(input):

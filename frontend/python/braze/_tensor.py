@@ -119,6 +119,15 @@ class _Methods:
             dtype = typed_constructors[name].dtype
         return self.to(getattr(dtype, "dtype", dtype))
 
+    def __array_namespace__(self, /, *, api_version=None):
+        if api_version is not None and api_version not in ("2021.12", "2022.12", "2023.12", "2024.12"):
+            raise ValueError(f"unrecognized array API version: {api_version!r}")
+        from . import _array_api
+        return _array_api
+
+    def to_device(self, device, /, *, stream=None):
+        return self.to(device)
+
     # ---- Python's protocols ----
 
     def __format__(self, spec):
@@ -230,7 +239,7 @@ def _refuse_grad(self, requires_grad=True):
 
 
 def _set_data(self, value):
-    raise NotImplementedError("this version of braze cannot replace a tensor's data yet; write with copy_()")
+    _braze.set_data(self, value)
 
 
 _install()
