@@ -165,11 +165,14 @@ engine::Value positions(const Resolved& r, const std::source_location& where) {
   for (std::size_t i = at; i < rest.size(); ++i) sizes.push_back(r.view.sizes[rest[i]]);
   PositionSum sum(sizes, r.view.offset, where);
   for (const Along& along : r.tensors) {
+    const std::int64_t extent = r.view.sizes[along.axis];
+    if (const auto beyond = known_out_of_bounds(along.index, extent, true))
+      fail<IndexError>("index {} is out of bounds for dimension {} with size {}", *beyond, along.axis, extent);
     // Aligned at the last of the picked dims.
     Dims aligned(sizes.size(), 1);
     const Sizes own = along.index.sizes();
     for (std::size_t i = 0; i < own.size(); ++i) aligned[at + picked.size() - own.size() + i] = own[i];
-    sum.add_index(along.index.reshape(Sizes(aligned.begin(), aligned.end())), r.view.sizes[along.axis], r.view.strides[along.axis]);
+    sum.add_index(along.index.reshape(Sizes(aligned.begin(), aligned.end())), extent, r.view.strides[along.axis]);
   }
   for (std::size_t i = 0; i < rest.size(); ++i) sum.add_axis(i < at ? i : picked.size() + i, r.view.strides[rest[i]]);
   return sum.value();
@@ -221,7 +224,8 @@ Tensor& Tensor::index_assign(std::span<const Index> indices, const In& value) {
   }
   const Resolved r = Resolver(*this, indices).run();
   if (r.tensors.empty()) {
-    make_view(*this, r.view).copy_(value);
+    const Tensor view = make_view(*this, r.view);
+    write(checked(view), fitted(value, dtype(), r.view.sizes, where), where);
     return *this;
   }
   const engine::Value at = positions(r, value.where());

@@ -34,6 +34,13 @@ engine::Value PositionSum::value() const {
   return expand(read(checked(sum), at), sizes_, at);
 }
 
+std::optional<std::int64_t> known_out_of_bounds(const Tensor& index, std::int64_t extent, bool negative_counts) {
+  if (index.numel() > checked_at_the_call || index.numel() == 0 || !index.is_evaluated()) return std::nullopt;
+  for (const std::int64_t i : index.to_vector<std::int64_t>())
+    if (i >= extent || i < (negative_counts ? -extent : 0)) return i;
+  return std::nullopt;
+}
+
 engine::Value fitted(const In& value, DType type, const Dims& sizes, ir::Location where) {
   if (value.is_scalar()) return expand(scalar_value(value.scalar(), type), sizes, where);
   const engine::Value given = cast(read(checked(value.tensor()), where), type, where);

@@ -32,6 +32,11 @@ class PositionSum {
   Tensor sum_;
 };
 
+// An index whose elements are in memory already is checked at the call, up to this many of them; others when a value is needed.
+inline constexpr std::int64_t checked_at_the_call = 1 << 16;
+// The first element outside [-extent, extent), or outside [0, extent) where negative ones do not count from the end.
+std::optional<std::int64_t> known_out_of_bounds(const Tensor& index, std::int64_t extent, bool negative_counts);
+
 // An operand as values of `type` broadcast to `sizes`; leading dims of one element may be dropped. Throws ShapeError as PyTorch's
 // assignment does.
 engine::Value fitted(const In& value, DType type, const Dims& sizes, ir::Location where);

@@ -131,13 +131,17 @@ V parameter(const DrawParameter& p, std::int64_t i) {
   return static_cast<const V*>(p.data)[p.each ? i : 0];
 }
 
+// The bits that a uniform number starts from: halves are drawn as floats and rounded.
+template <class T>
+inline constexpr int uniform_digits = is_half_type<T> ? std::numeric_limits<float>::digits : Bits<T>::digits;
+
 // One element from [from, to), the bounds rounded to T first.
 template <class T>
 T uniform_element(Mersenne& g, double from, double to) {
   using Wide = typename Bits<T>::Wide;
   const T low = element<T>(from), high = element<T>(to);
   const Wide span = Bits<T>::widen(Bits<T>::round(Bits<T>::widen(high) - Bits<T>::widen(low)));
-  const Wide u = static_cast<Wide>(g.uniform(Bits<T>::digits));
+  const Wide u = static_cast<Wide>(g.uniform(uniform_digits<T>));
   return Bits<T>::round(u * span + Bits<T>::widen(low));
 }
 
@@ -157,7 +161,7 @@ template <class T>
 void fill_normal(Mersenne& g, std::int64_t count, double mean, double deviation, T* out) {
   using Wide = typename Bits<T>::Wide;
   std::vector<Wide> data(static_cast<std::size_t>(count));
-  const auto draw_uniform = [&] { return Bits<T>::widen(Bits<T>::round(static_cast<Wide>(g.uniform(Bits<T>::digits)))); };
+  const auto draw_uniform = [&] { return Bits<T>::widen(Bits<T>::round(static_cast<Wide>(g.uniform(uniform_digits<T>)))); };
   for (Wide& v : data) v = draw_uniform();
   for (std::int64_t i = 0; i + 16 <= count; i += 16)
     normal_sixteen(&data[static_cast<std::size_t>(i)], static_cast<Wide>(mean), static_cast<Wide>(deviation));

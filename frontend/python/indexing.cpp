@@ -47,8 +47,18 @@ Index entry(PyObject* p) {
         type_name(p));
 }
 
-// A tuple is one entry a dim; a list of a few slices, ellipses or sequences too, as in NumPy of old and PyTorch.
-bool is_tuple_of_entries(PyObject* key) { return PyTuple_Check(key); }
+// A tuple is one entry a dim; so is a short list that holds a tensor, a sequence, a slice, an ellipsis or None: PyTorch's
+// treatSequenceAsTuple.
+bool is_tuple_of_entries(PyObject* key) {
+  if (PyTuple_Check(key)) return true;
+  if (!PyList_Check(key) || PyList_GET_SIZE(key) >= 32) return false;
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(key); ++i) {
+    PyObject* item = PyList_GET_ITEM(key, i);
+    if (is_tensor(item) || PySlice_Check(item) || item == Py_Ellipsis || item == Py_None) return true;
+    if (PySequence_Check(item) && !PyUnicode_Check(item)) return true;
+  }
+  return false;
+}
 
 class Entries {
  public:
@@ -57,7 +67,7 @@ class Entries {
       list_.push_back(entry(key));
       return;
     }
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); ++i) list_.push_back(entry(PyTuple_GET_ITEM(key, i)));
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(key); ++i) list_.push_back(entry(PySequence_Fast_GET_ITEM(key, i)));
   }
   std::span<const Index> view() const { return list_; }
 
