@@ -79,6 +79,39 @@ Sizes kernel_dims(std::size_t rank) {
   return dims;
 }
 
+// Windows of few elements are joined element by element: a chain of strided reads is one kernel that runs along the results, where a
+// reduction would run along the little kernel. In the order of the kernel, as PyTorch's loops join them.
+constexpr std::int64_t few = 32;
+template <class F>
+std::optional<Tensor> joined_windows(const Tensor& windows, std::size_t rank, F&& join) {
+  std::int64_t count = 1;
+  for (const std::int64_t dim : kernel_dims(rank)) count *= windows.size(dim);
+  if (count == 0 || count > few) return std::nullopt;
+  Tensor out;
+  for (std::int64_t n = 0; n < count; ++n) {
+    Tensor at = windows;
+    for (std::int64_t left = n, i = static_cast<std::int64_t>(rank); i-- > 0;) {
+      const std::int64_t size = windows.size(2 + i);
+      at = at.select(2 + i, left % size);
+      left /= size;
+    }
+    out = out.defined() ? join(out, at) : at;
+  }
+  return out;
+}
+
+Tensor maxima_of(const Tensor& windows, std::size_t rank) {
+  if (auto joined = joined_windows(windows, rank, [](const Tensor& a, const Tensor& b) { return maximum(a, b); }))
+    return joined->contiguous();
+  return windows.amax(kernel_dims(rank));
+}
+
+Tensor sums_of(const Tensor& windows, std::size_t rank) {
+  if (auto joined = joined_windows(windows, rank, [](const Tensor& a, const Tensor& b) { return a + b; }))
+    return joined->contiguous();
+  return windows.sum(kernel_dims(rank)).to(windows.dtype());
+}
+
 Scalar least(DType type) {
   switch (type) {
     case DType::u8:
@@ -142,7 +175,7 @@ Maxima max_pool(std::string_view name, std::size_t rank, const In& input, SizesV
   if (x.tensor.dtype() == DType::boolean) not_implemented_for("max_pool2d", x.tensor.dtype());
   const Pooling p = pooling(name, x.tensor, rank, kernel, stride, padding, dilation, ceil_mode);
   const Tensor windows = windows_of(pad_spatial(x.tensor, p.windows.padding, p.high, least(x.tensor.dtype())), p.windows, p.out);
-  const Tensor values = windows.amax(kernel_dims(rank));
+  const Tensor values = maxima_of(windows, rank);
   if (!indices) return {x.result(values), {}};
   std::vector<Tensor> positions;
   for (std::size_t i = 0; i < rank; ++i) positions.push_back(positions_of(p, i));
@@ -202,7 +235,7 @@ Tensor avg_pool(std::string_view name, std::size_t rank, const In& input, SizesV
   const Pooling p = pooling(name, x.tensor, rank, kernel, stride, padding, {1}, ceil_mode);
   return x.result(in_compute_type(x.tensor, [&](const Tensor& wide) {
     const Tensor windows = windows_of(pad_spatial(wide, p.windows.padding, p.high, 0), p.windows, p.out);
-    const Tensor total = windows.sum(kernel_dims(rank)).to(wide.dtype());
+    const Tensor total = sums_of(windows, rank);
     return divisor_override ? divided(total, *divisor_override) : averages(total, p, count_include_pad);
   }));
 }
@@ -275,7 +308,7 @@ Maxima adaptive_max_pool(std::string_view name, std::size_t rank, const In& inpu
   const SourceLine line(input.where());
   const Batched x = pooled_input(name, tensor_argument(input, name, "input"), rank);
   const Adaptive a = adaptive_windows(x.tensor, adaptive_sizes(name, output_size, x.tensor, rank));
-  const Tensor values = a.windows.amax(kernel_dims(rank));
+  const Tensor values = maxima_of(a.windows, rank);
   if (!indices) return {x.result(values), {}};
   return {x.result(values), x.result(places_of_maxima(a.windows, values, a.positions, a.size))};
 }
@@ -299,7 +332,7 @@ Tensor adaptive_avg_pool(std::string_view name, std::size_t rank, const In& inpu
         a.windows =
             where(along_window(belongs(a.counts[i], a.positions[i].size(0)), i, rank), a.windows, zeros({}, {wide.dtype()}));
     }
-    return a.windows.sum(kernel_dims(rank)) / count.to(wide.dtype());
+    return sums_of(a.windows, rank) / count.to(wide.dtype());
   }));
 }
 

@@ -166,6 +166,15 @@ void Fuser::keep_in_memory() {
   for (const NodeId id : order_)
     for (std::size_t i = 0; i < graph_[id].in.size(); ++i)
       if (reads_whole(graph_[id], i) && !(ir::info(graph_[id].op).routine() && is_immediate(graph_.node(graph_[id].in[i])))) keep(graph_[id].in[i]);
+  // A dot's factor whose dims merge others that do not lie in a row would be found by a division for each element packed; in memory it
+  // is a copy, which is cheap beside the dot.
+  for (const NodeId id : order_) {
+    if (graph_[id].op != Op::dot) continue;
+    for (Value factor : graph_[id].in) {
+      while (graph_.node(factor).op == Op::expand) factor = graph_.node(factor).in[0];
+      if (graph_.node(factor).op == Op::reshape && is_view(graph_.node(stored_value(graph_, factor)).op)) keep(factor);
+    }
+  }
 }
 
 bool Fuser::is_free(NodeId id) const {
@@ -620,7 +629,10 @@ Fuser::Again Fuser::again(NodeId id) {
       continue;
     }
     if (computed) {
-      result.cost += ir::info(node.op).elementwise() && node.op != Op::cast ? ir::cost(node.op, graph_.type(node.in.back()).dtype) : 2;
+      constexpr int pad_cost = 4;  // comparisons along each axis, and a select: dearer than reading it from memory many times
+      result.cost += node.op == Op::pad                                          ? pad_cost
+                     : ir::info(node.op).elementwise() && node.op != Op::cast ? ir::cost(node.op, graph_.type(node.in.back()).dtype)
+                                                                              : 2;
       ++result.nodes;
       if (result.nodes > most) result.movable = false;
     }

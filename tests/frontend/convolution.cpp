@@ -1,0 +1,230 @@
+// Convolution, pooling and resampling against loops written from PyTorch's definitions, and values recorded from PyTorch.
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "braze/braze.h"
+#include "tests/catch.h"
+
+using namespace braze;
+
+namespace {
+
+using Floats = std::vector<float>;
+
+Floats values(const Tensor& t) { return t.contiguous().to_vector<float>(); }
+
+// Values that repeat no pattern of the sizes in use; sums of them stay exact.
+Tensor ramp(SizesView sizes) {
+  std::int64_t n = 1;
+  for (const std::int64_t s : sizes) n *= s;
+  return (arange(n) * 7 % 11 - 5).to(float32).reshape(sizes);
+}
+
+struct Shape2 {
+  std::int64_t n, c, h, w;
+};
+
+float at(const Floats& x, const Shape2& s, std::int64_t n, std::int64_t c, std::int64_t i, std::int64_t j, float outside) {
+  if (i < 0 || j < 0 || i >= s.h || j >= s.w) return outside;
+  return x[static_cast<std::size_t>(((n * s.c + c) * s.h + i) * s.w + j)];
+}
+
+struct Setting {
+  std::int64_t kh, kw, stride, padding, dilation, groups;
+};
+
+// out[n, o, y, x] = sum over the group's channels and the kernel.
+Floats convolution_by_loops(const Tensor& input, const Tensor& weight, const Setting& k) {
+  const Floats x = values(input), w = values(weight);
+  const Shape2 s{input.size(0), input.size(1), input.size(2), input.size(3)};
+  const std::int64_t oh = (s.h + 2 * k.padding - k.dilation * (k.kh - 1) - 1) / k.stride + 1;
+  const std::int64_t ow = (s.w + 2 * k.padding - k.dilation * (k.kw - 1) - 1) / k.stride + 1;
+  const std::int64_t filters = weight.size(0), depth = s.c / k.groups;
+  Floats out;
+  for (std::int64_t n = 0; n < s.n; ++n)
+    for (std::int64_t o = 0; o < filters; ++o)
+      for (std::int64_t y = 0; y < oh; ++y)
+        for (std::int64_t z = 0; z < ow; ++z) {
+          float sum = 0;
+          for (std::int64_t c = 0; c < depth; ++c)
+            for (std::int64_t i = 0; i < k.kh; ++i)
+              for (std::int64_t j = 0; j < k.kw; ++j)
+                sum += at(x, s, n, o / (filters / k.groups) * depth + c, y * k.stride - k.padding + i * k.dilation,
+                          z * k.stride - k.padding + j * k.dilation, 0) *
+                       w[static_cast<std::size_t>(((o * depth + c) * k.kh + i) * k.kw + j)];
+          out.push_back(sum);
+        }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("conv2d is the sum over channels and kernel") {
+  for (const Setting& k :
+       {Setting{3, 3, 1, 0, 1, 1}, Setting{3, 3, 1, 1, 1, 1}, Setting{2, 3, 2, 1, 1, 1}, Setting{3, 2, 1, 2, 2, 2},
+        Setting{1, 1, 1, 0, 1, 1}, Setting{3, 3, 2, 1, 1, 4}, Setting{1, 1, 2, 0, 1, 2}}) {
+    const Tensor x = ramp({2, 4, 9, 7}), w = ramp({8, 4 / k.groups, k.kh, k.kw});
+    CAPTURE(k.kh, k.kw, k.stride, k.padding, k.dilation, k.groups);
+    CHECK(values(conv2d(x, w, {}, {k.stride}, {k.padding}, {k.dilation}, k.groups)) == convolution_by_loops(x, w, k));
+    // A strided input and a bias.
+    const Tensor turned = x.transpose(2, 3).contiguous().transpose(2, 3), bias = ramp({8});
+    CHECK(values(conv2d(turned, w, bias, {k.stride}, {k.padding}, {k.dilation}, k.groups) - bias.reshape({8, 1, 1})) ==
+          convolution_by_loops(x, w, k));
+  }
+}
+
+TEST_CASE("conv1d, conv3d, names of paddings, inputs without a batch") {
+  const Tensor x = ramp({2, 3, 8}), w = ramp({4, 3, 3});
+  CHECK(values(conv1d(x, w, {}, {2}, {1})) == values(conv2d(x.unsqueeze(2), w.unsqueeze(2), {}, {1, 2}, {0, 1})));
+  CHECK(conv1d(x, w, {}, {1}, "same").sizes() == Sizes{2, 4, 8});
+  CHECK(values(conv1d(x, w, {}, {1}, "same")) == values(conv1d(x, w, {}, {1}, {1})));
+  CHECK(values(conv1d(x, w, {}, {1}, "valid")) == values(conv1d(x, w)));
+  CHECK(values(conv1d(x.select(0, 1), w)) == values(conv1d(x, w).select(0, 1)));
+  const Tensor cube = ramp({1, 2, 4, 5, 3}), kernel = ramp({2, 2, 2, 1, 3});
+  CHECK(conv3d(cube, kernel).sizes() == Sizes{1, 2, 3, 5, 1});
+  CHECK(conv3d(cube, kernel).select(1, 1).select(1, 2).select(1, 4).item<float>() ==
+        (cube.narrow(2, 2, 2).narrow(3, 4, 1) * kernel.narrow(0, 1, 1)).sum().item<float>());
+  CHECK(conv2d(ones({0, 3, 4, 4}), ones({2, 3, 3, 3})).sizes() == Sizes{0, 2, 2, 2});
+  CHECK(conv2d(ones({1, 1, 3, 3}, {int64}), ones({1, 1, 2, 2}, {int64})).to_vector<std::int64_t>() ==
+        std::vector<std::int64_t>(4, 4));
+}
+
+TEST_CASE("convolution's refusals are PyTorch's") {
+  CHECK_THROWS_WITH(
+      conv2d(ones({1, 8, 8, 4}), ones({2, 3, 3, 3})),
+      "Given groups=1, weight of size [2, 3, 3, 3], expected input[1, 8, 8, 4] to have 3 channels, but got 8 channels instead");
+  CHECK_THROWS_WITH(
+      conv2d(ones({1, 3, 2, 2}), ones({2, 3, 3, 3})),
+      "Calculated padded input size per channel: (2 x 2). Kernel size: (3 x 3). Kernel size can't be greater than actual input "
+      "size");
+  CHECK_THROWS_WITH(conv2d(ones({3, 3}), ones({2, 3, 3, 3})),
+                    "Expected 3D (unbatched) or 4D (batched) input to conv2d, but got input of size: [3, 3]");
+  CHECK_THROWS_WITH(
+      conv2d(ones({1, 3, 4, 4}), ones({2, 3, 3, 3}), ones({3})),
+      "Given weight of size [2, 3, 3, 3], expected bias to be 1-dimensional with 2 elements, but got bias of size [3] instead");
+  CHECK_THROWS_WITH(conv2d(ones({1, 3, 4, 4}), ones({2, 3, 3, 3}), {}, {0}), "non-positive stride is not supported");
+  CHECK_THROWS_WITH(conv2d(ones({1, 3, 4, 4}), ones({2, 3, 3, 3}), {}, {2}, "same"),
+                    "padding='same' is not supported for strided convolutions");
+  CHECK_THROWS_WITH(conv2d(ones({1, 3, 4, 4}, {float64}), ones({2, 3, 3, 3})),
+                    "Input type (double) and weight type (float) should be the same");
+}
+
+TEST_CASE("conv_transpose is the adjoint of convolution") {
+  for (const Setting& k :
+       {Setting{3, 3, 1, 0, 1, 1}, Setting{3, 2, 2, 1, 1, 1}, Setting{2, 2, 2, 0, 2, 2}, Setting{3, 3, 3, 1, 1, 2}}) {
+    CAPTURE(k.kh, k.kw, k.stride, k.padding, k.dilation, k.groups);
+    const Tensor x = ramp({2, 4, 10, 9}), w = ramp({6, 4 / k.groups, k.kh, k.kw});
+    const Tensor forward = conv2d(x, w, {}, {k.stride}, {k.padding}, {k.dilation}, k.groups);
+    const Tensor y = ramp(forward.sizes());
+    // <conv(x), y> = <x, conv_transpose(y)> for the size that output_padding brings back.
+    const auto lost = [&](std::int64_t size, std::int64_t kernel) {
+      return (size + 2 * k.padding - k.dilation * (kernel - 1) - 1) % k.stride;
+    };
+    const Tensor back =
+        conv_transpose2d(y, w, {}, {k.stride}, {k.padding}, {lost(10, k.kh), lost(9, k.kw)}, k.groups, {k.dilation});
+    REQUIRE(back.sizes() == x.sizes());
+    CHECK((forward * y).sum().item<float>() == (x * back).sum().item<float>());
+  }
+  CHECK(values(conv_transpose1d(tensor({{{1., 2.}}}), tensor({{{1., 10., 100.}}}), tensor({0.5}), {2})) ==
+        Floats{1.5, 10.5, 102.5, 20.5, 200.5});
+}
+
+TEST_CASE("unfold and fold") {
+  const Tensor x = ramp({1, 2, 4, 4});
+  CHECK(unfold(x, {2}, {1}, {0}, {2}).sizes() == Sizes{1, 8, 4});
+  CHECK(values(unfold(x.narrow(1, 0, 1), {2})).size() == 36);
+  CHECK(values(fold(unfold(x, {2}, {1}, {0}, {2}), {4}, {2}, {1}, {0}, {2})) == values(x));
+  // Every element as often as blocks hold it.
+  CHECK(values(fold(unfold(ones({1, 1, 3, 3}), {2}), {3}, {2})) == Floats{1, 2, 1, 2, 4, 2, 1, 2, 1});
+  CHECK_THROWS_AS(fold(ones({1, 3, 4}), {4}, {2}), ShapeError);
+}
+
+TEST_CASE("max_pool takes the greatest, and the first of equals") {
+  const Tensor x = ramp({2, 3, 6, 7});
+  const Shape2 s{2, 3, 6, 7};
+  const Floats source = values(x);
+  for (const Setting& k : {Setting{2, 2, 2, 0, 1, 1}, Setting{3, 3, 1, 1, 1, 1}, Setting{3, 2, 2, 1, 2, 1}}) {
+    CAPTURE(k.kh, k.kw, k.stride, k.padding, k.dilation);
+    const auto [pooled, places] = max_pool2d_with_indices(x, {k.kh, k.kw}, {k.stride}, {k.padding}, {k.dilation});
+    CHECK(values(max_pool2d(x, {k.kh, k.kw}, {k.stride}, {k.padding}, {k.dilation})) == values(pooled));
+    Floats expected;
+    std::vector<std::int64_t> expected_places;
+    for (std::int64_t n = 0; n < s.n; ++n)
+      for (std::int64_t c = 0; c < s.c; ++c)
+        for (std::int64_t y = 0; y < pooled.size(2); ++y)
+          for (std::int64_t z = 0; z < pooled.size(3); ++z) {
+            float best = -std::numeric_limits<float>::infinity();
+            std::int64_t place = -1;
+            for (std::int64_t i = 0; i < k.kh; ++i)
+              for (std::int64_t j = 0; j < k.kw; ++j) {
+                const std::int64_t row = y * k.stride - k.padding + i * k.dilation,
+                                   column = z * k.stride - k.padding + j * k.dilation;
+                const float v = at(source, s, n, c, row, column, -std::numeric_limits<float>::infinity());
+                if (v > best) best = v, place = row * s.w + column;
+              }
+            expected.push_back(best);
+            expected_places.push_back(place);
+          }
+    CHECK(values(pooled) == expected);
+    CHECK(places.to_vector<std::int64_t>() == expected_places);
+  }
+  CHECK(max_pool2d(x, {4}, {}, {0}, {1}, true).sizes() == Sizes{2, 3, 2, 2});
+  CHECK(values(max_pool1d(tensor({{1., NAN, 3., 2.}}), {2}))[1] == 3);
+  CHECK(std::isnan(values(max_pool1d(tensor({{1., NAN, 3., 2.}}), {2}))[0]));
+  CHECK(max_pool1d_with_indices(tensor({{1., NAN, NAN, 2.}}), {4}).second.item<std::int64_t>() == 2);
+  CHECK_THROWS_WITH(max_pool2d(x, {2}, {}, {2}),
+                    "pad should be at most half of effective kernel size, but got pad=2, kernel_size=2 and dilation=1");
+  CHECK_THROWS_WITH(max_pool2d(ones({1, 2, 2}), {3}),
+                    "Given input size: (1x2x2). Calculated output size: (1x0x0). Output size is too small");
+}
+
+TEST_CASE("avg_pool counts padding or not") {
+  const Tensor x = arange(1.0f, 17.0f).reshape({1, 1, 4, 4});
+  CHECK(values(avg_pool2d(x, {2})) == Floats{3.5, 5.5, 11.5, 13.5});
+  CHECK(values(avg_pool2d(ones({1, 1, 2, 2}), {3}, {1}, {1})) == Floats(4, 4.0f / 9));
+  CHECK(values(avg_pool2d(ones({1, 1, 2, 2}), {3}, {1}, {1}, false, false)) == Floats(4, 1));
+  CHECK(values(avg_pool2d(x, {2}, {2}, {0}, false, true, 1)) == Floats{14, 22, 46, 54});
+  CHECK(values(avg_pool1d(tensor({{1., 2., 3., 4., 5.}}), {2}, {2}, {0}, true)) == Floats{1.5, 3.5, 5});
+  CHECK(values(avg_pool3d(ones({1, 2, 2, 2}), {2})) == Floats{1});
+}
+
+TEST_CASE("adaptive pools lay their windows to give the size") {
+  const Tensor x = tensor({{{1., 2., 3., 4., 5., 6., 7.}}});
+  CHECK(values(adaptive_avg_pool1d(x, {3})) == Floats{2, 4, 6});
+  CHECK(values(adaptive_max_pool1d(x, {3})) == Floats{3, 5, 7});
+  CHECK(adaptive_max_pool1d_with_indices(x, {3}).second.to_vector<std::int64_t>() == std::vector<std::int64_t>{2, 4, 6});
+  CHECK(values(adaptive_avg_pool2d(ramp({1, 2, 6, 4}), {3, 2})) == values(avg_pool2d(ramp({1, 2, 6, 4}), {2})));
+  CHECK(adaptive_avg_pool2d(ramp({1, 2, 6, 4}), {-1, 1}).sizes() == Sizes{1, 2, 6, 1});
+  CHECK(values(adaptive_avg_pool2d(x.unsqueeze(2), {1, 5})) == Floats{1.5, 2.5, 4, 5.5, 6.5});
+}
+
+TEST_CASE("interpolate") {
+  const Tensor f = arange(12.0f).reshape({1, 1, 3, 4});
+  CHECK(values(interpolate(f, {.scale_factor = {{2.0}}})) == Floats{0, 0, 1, 1, 2,  2,  3,  3,  0, 0, 1, 1, 2,  2,  3,  3,
+                                                                    4, 4, 5, 5, 6,  6,  7,  7,  4, 4, 5, 5, 6,  6,  7,  7,
+                                                                    8, 8, 9, 9, 10, 10, 11, 11, 8, 8, 9, 9, 10, 10, 11, 11});
+  CHECK(values(interpolate(f, {.size = {{2, 2}}, .mode = "bilinear", .align_corners = false})) == Floats{1.5, 3.5, 7.5, 9.5});
+  CHECK(values(interpolate(f, {.size = {{2, 2}}, .mode = "bilinear", .align_corners = true})) == Floats{0, 3, 8, 11});
+  CHECK(values(interpolate(f.select(2, 0), {.size = {{7}}, .mode = "linear", .align_corners = true})) ==
+        Floats{0, 0.5, 1, 1.5, 2, 2.5, 3});
+  CHECK(values(interpolate(f, {.size = {{1, 2}}, .mode = "area"})) == Floats{4.5, 6.5});
+  // A cubic through equal values, and through a line away from its ends, is exact.
+  for (const float v : values(interpolate(ones({1, 1, 4, 4}), {.size = {{7, 9}}, .mode = "bicubic"}))) CHECK(v == Catch::Approx(1));
+  CHECK(values(interpolate(ones({1, 1, 8, 8}), {.size = {{3, 3}}, .mode = "bilinear", .antialias = true}))[4] == Catch::Approx(1));
+  CHECK(values(interpolate(f, {.size = {{3, 2}}, .mode = "nearest-exact"})) == Floats{1, 3, 5, 7, 9, 11});
+  CHECK_THROWS_AS(interpolate(f, {.size = {{2, 2}}, .mode = "linear"}), NotImplementedError);
+  CHECK_THROWS_AS(interpolate(f, {}), ValueError);
+  CHECK_THROWS_AS(interpolate(f, {.size = {{2, 2}}, .align_corners = true}), ValueError);
+}
+
+TEST_CASE("pixel and channel shuffles") {
+  CHECK(values(pixel_shuffle(arange(16.0f).reshape({1, 4, 2, 2}), 2)) ==
+        Floats{0, 4, 1, 5, 8, 12, 9, 13, 2, 6, 3, 7, 10, 14, 11, 15});
+  const Tensor x = ramp({2, 8, 3, 2});
+  CHECK(values(pixel_unshuffle(pixel_shuffle(x, 2), 2)) == values(x));
+  CHECK(values(channel_shuffle(arange(4.0f).reshape({1, 4, 1}), 2)) == Floats{0, 2, 1, 3});
+  CHECK_THROWS_WITH(pixel_shuffle(ones({1, 3, 2, 2}), 2),
+                    "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
+                    "input.size(-3)=3 is not divisible by 4");
+}
