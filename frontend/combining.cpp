@@ -15,7 +15,7 @@ std::vector<Tensor> meshgrid(Tensors tensors, std::string_view indexing) {
     require(t.dim() <= 1, "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {}", t.describe());
     require(t.dtype() == tensors[0].dtype(), "torch.meshgrid expects all tensors to have the same dtype");
   }
-  // "xy" is "ij" of the first two exchanged, and back.
+  // "xy" is "ij" with the first two exchanged before and after.
   std::vector<Tensor> inputs(tensors.begin(), tensors.end());
   const bool exchange = indexing == "xy" && inputs.size() >= 2;
   if (exchange) std::swap(inputs[0], inputs[1]);
@@ -27,9 +27,7 @@ std::vector<Tensor> meshgrid(Tensors tensors, std::string_view indexing) {
     along[i] = sizes[i];
     grids.push_back(inputs[i].reshape(along).expand(sizes));
   }
-  if (!exchange) return grids;
-  for (Tensor& grid : grids) grid = grid.transpose(0, 1);
-  std::swap(grids[0], grids[1]);
+  if (exchange) std::swap(grids[0], grids[1]);
   return grids;
 }
 

@@ -1,4 +1,5 @@
 // Other dtypes, devices and memory formats, and writing one tensor into another.
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -72,10 +73,46 @@ Tensor& Tensor::copy_(const In& source) {
   return *this;
 }
 
+namespace {
+
+// A layout that addresses each of g's elements once, or nothing where runs of them do not join into one: of axes that overlap the
+// slower one adds its steps to the faster one's length.
+std::optional<Geometry> without_repeats(const Geometry& g) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> axes;  // stride, size
+  for (std::size_t i = 0; i < g.sizes.size(); ++i)
+    if (g.sizes[i] != 1 && g.strides[i] != 0) axes.emplace_back(g.strides[i], g.sizes[i]);
+  std::sort(axes.begin(), axes.end());
+  Geometry out{g.offset, {}, {}};
+  std::int64_t reach = 0;
+  for (const auto& [stride, size] : axes) {
+    if (stride > reach) {
+      out.strides.push_back(stride);
+      out.sizes.push_back(size);
+    } else {
+      std::int64_t &fastest = out.strides.back(), &length = out.sizes.back();
+      if (stride % fastest != 0 || stride / fastest > length) return std::nullopt;
+      length += stride / fastest * (size - 1);
+    }
+    reach += stride * (size - 1);
+  }
+  std::reverse(out.sizes.begin(), out.sizes.end());
+  std::reverse(out.strides.begin(), out.strides.end());
+  return out;
+}
+
+}  // namespace
+
+// Filling may meet an element twice, which PyTorch allows here and nowhere else.
 Tensor& Tensor::fill_(const In& value) {
   if (!value.is_scalar())
     require(checked(value.tensor()).type->rank() == 0, "fill_ only supports 0-dimension value tensor but got tensor with {} dimensions.",
             value.tensor().dim());
+  if (const TensorImpl& impl = checked(*this); impl.geometry && impl.numel() > 0) {
+    if (const std::optional<Geometry> once = without_repeats(*impl.geometry); once && once->numel() != impl.numel()) {
+      on_storage(impl.storage, impl.dtype(), *once).copy_(value);
+      return *this;
+    }
+  }
   return copy_(value);
 }
 
