@@ -137,7 +137,7 @@ int main(int argc, char** argv) {
     return report(e.what(), user_error);
   } catch (const std::bad_alloc&) {
     return report("out of memory", user_error);
-  } catch (const InternalError& e) {
+  } catch (const std::exception& e) {  // an InternalError, or what nobody foresaw
     return report(e.what(), internal_error);
   }
   return 0;
