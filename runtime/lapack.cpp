@@ -20,6 +20,9 @@ const os::Library& library() {
                           loaded.error());
     // Its search for NaNs would refuse them.
     if (auto* set_nancheck = reinterpret_cast<void (*)(int)>(loaded.symbol("LAPACKE_set_nancheck"))) set_nancheck(0);
+    // Threads are dealt out by batch. OpenBLAS's own wait for each other by spinning, a hundred times slower where cores are shared, and
+    // results would depend on how many there are.
+    if (auto* set_threads = reinterpret_cast<void (*)(int)>(loaded.symbol("openblas_set_num_threads"))) set_threads(1);
     return loaded;
   }();
   return instance;
