@@ -211,7 +211,7 @@ void NestEmitter::compute_one(ExprId id) {
       const ValueId index = value(expr.in[0]), extent = affine_value(expr.affine);
       const ValueId negative = compare(Primitive::lt, index, number(0));
       result = builder_.append({.op = Primitive::select, .type = DType::i64, .in = {negative, add(index, extent), index}});
-      within(result, expr.affine, guard_value(expr.guard));
+      check_place(result, expr.affine, guard_value(expr.guard));
       break;
     }
     case Expr::Kind::take: {
@@ -275,7 +275,7 @@ void NestEmitter::compute_invariant(std::span<const ExprId> roots, AxisSet axes)
 
 void NestEmitter::check(const Output& output) {
   compute({&output.expr, 1});
-  within(value(output.index), output.address, ir::no_value);
+  check_place(value(output.index), output.address, ir::no_value);
 }
 
 void NestEmitter::store(const Output& output, ValueId predicate) {
@@ -308,20 +308,24 @@ ValueId NestEmitter::compare(Primitive op, ValueId a, ValueId b) {
   return builder_.append({.op = op, .type = DType::boolean, .from = DType::i64, .in = {a, b, ir::no_value}});
 }
 
+ValueId NestEmitter::logical(Primitive op, ValueId a, ValueId b) {
+  return builder_.append({.op = op, .type = DType::boolean, .in = {a, b, ir::no_value}});
+}
+
+void NestEmitter::check_place(ValueId place, AffineId count, ValueId guard) {
+  if (!checks_) return;
+  const ValueId outside = logical(Primitive::bit_or, compare(Primitive::lt, place, number(0)), compare(Primitive::le, affine_value(count), place));
+  GuardedSink(builder_, guard)
+      .append({.op = Primitive::check,
+               .type = DType::boolean,
+               .in = {outside, ir::no_value, ir::no_value},
+               .payload = static_cast<std::uint64_t>(ir::Fault::index_out_of_range)});
+}
+
 ValueId NestEmitter::within(ValueId place, AffineId count, ValueId guard) {
-  const auto logical = [&](Primitive op, ValueId a, ValueId b) {
-    return builder_.append({.op = op, .type = DType::boolean, .in = {a, b, ir::no_value}});
-  };
-  const ValueId bound = affine_value(count);
-  if (checks_) {
-    const ValueId outside = logical(Primitive::bit_or, compare(Primitive::lt, place, number(0)), compare(Primitive::le, bound, place));
-    GuardedSink(builder_, guard)
-        .append({.op = Primitive::check,
-                 .type = DType::boolean,
-                 .in = {outside, ir::no_value, ir::no_value},
-                 .payload = static_cast<std::uint64_t>(ir::Fault::index_out_of_range)});
-  }
-  const ValueId inside = logical(Primitive::bit_and, compare(Primitive::le, number(0), place), compare(Primitive::lt, place, bound));
+  check_place(place, count, guard);
+  const ValueId inside =
+      logical(Primitive::bit_and, compare(Primitive::le, number(0), place), compare(Primitive::lt, place, affine_value(count)));
   return guard == ir::no_value ? inside : logical(Primitive::bit_and, guard, inside);
 }
 

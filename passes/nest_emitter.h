@@ -78,7 +78,10 @@ class NestEmitter {
   void compute_one(ExprId id);
   ir::ValueId guard_value(GuardId guard);
   ir::ValueId compare(ir::Primitive op, ir::ValueId a, ir::ValueId b);
-  // Whether the place is one of `count`, and the guard holds; where the guard holds and the place is none, faults.
+  ir::ValueId logical(ir::Primitive op, ir::ValueId a, ir::ValueId b);
+  // Faults where the guard holds and the place is none of `count`.
+  void check_place(ir::ValueId place, AffineId count, ir::ValueId guard);
+  // The same; whether the place is one of `count`, and the guard holds.
   ir::ValueId within(ir::ValueId place, AffineId count, ir::ValueId guard);
   ir::ValueId combined(const Output& output, const ir::Access& at, ir::ValueId predicate);
   ir::ValueId convert(ir::ValueId value, DType to);

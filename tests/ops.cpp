@@ -329,22 +329,16 @@ void sweep_shaped(ir::Op op, DType type) {
   }
 }
 
-}  // namespace
-
-TEST_CASE("elementwise rows: machine code, loops and graph agree bit for bit", "[sweep]") {
-  const ir::OpClass part = GENERATE(ir::OpClass::unary, ir::OpClass::binary, ir::OpClass::ternary);
-  for (int i = 0; i < ir::op_count; ++i) {
-    const auto op = static_cast<ir::Op>(i);
-    if (ir::info(op).op_class != part) continue;
-    for (const DType type : all_dtypes)
-      if (ir::accepts(op, type)) sweep(op, type);
-  }
+enum class Part { axes, places, routines };
+Part part_of(ir::Op op) {
+  if (ir::info(op).routine()) return Part::routines;
+  return op == ir::Op::wrap_index || op == ir::Op::take || op == ir::Op::put ? Part::places : Part::axes;
 }
 
-TEST_CASE("rows with attributes agree on every shape", "[sweep]") {
+void sweep_rows(Part part) {
   for (int i = 0; i < ir::op_count; ++i) {
     const auto op = static_cast<ir::Op>(i);
-    if (ir::info(op).op_class < ir::OpClass::shaped || op == ir::Op::eig) continue;
+    if (ir::info(op).op_class < ir::OpClass::shaped || op == ir::Op::eig || part_of(op) != part) continue;
     // Index movement does not look at values: one dtype of each size; the rest sees all.
     const bool moves = !ir::info(op).reduction() && !ir::info(op).routine() && op != ir::Op::dot && op != ir::Op::cast &&
                        op != ir::Op::accumulate && op != ir::Op::put;
@@ -357,6 +351,22 @@ TEST_CASE("rows with attributes agree on every shape", "[sweep]") {
     }
   }
 }
+
+}  // namespace
+
+TEST_CASE("elementwise rows: machine code, loops and graph agree bit for bit", "[sweep]") {
+  const ir::OpClass part = GENERATE(ir::OpClass::unary, ir::OpClass::binary, ir::OpClass::ternary);
+  for (int i = 0; i < ir::op_count; ++i) {
+    const auto op = static_cast<ir::Op>(i);
+    if (ir::info(op).op_class != part) continue;
+    for (const DType type : all_dtypes)
+      if (ir::accepts(op, type)) sweep(op, type);
+  }
+}
+
+TEST_CASE("rows with attributes agree on every shape", "[sweep]") { sweep_rows(Part::axes); }
+TEST_CASE("elements at computed places agree on every shape", "[sweep]") { sweep_rows(Part::places); }
+TEST_CASE("routines agree on every shape", "[sweep]") { sweep_rows(Part::routines); }
 
 TEST_CASE("an integer divided by zero faults on every target", "[sweep]") {
   for (const ir::Op op : {ir::Op::floor_divide, ir::Op::trunc_divide, ir::Op::remainder, ir::Op::fmod})

@@ -94,7 +94,8 @@ bool listed(const char* variable, std::string_view word) {
 
 std::vector<ir::Kernel> kernels_of(passes::Module& module) {
   std::vector<ir::Kernel> kernels;
-  for (passes::Lowered& lowered : module.kernels) kernels.push_back(std::move(lowered.loops));
+  for (passes::Lowered& lowered : module.kernels)
+    if (!lowered.call) kernels.push_back(std::move(lowered.loops));
   return kernels;
 }
 

@@ -186,7 +186,7 @@ passes::Module pending_module(std::span<const Value> values) {
 
 namespace {
 
-// ": 5 is no index ..." cannot be said, for a kernel reports no values; how many there are is said where the Program knows.
+// A kernel reports no values: its name says which index it was.
 std::string bounds_of(const runtime::Failure& failure, const ir::Program& program) {
   if (failure.step >= program.steps.size()) return "";
   const auto* launched = std::get_if<ir::KernelStep>(&program.steps[failure.step].action);

@@ -63,7 +63,7 @@ struct LongItem {  // lines of 2^32 elements and more
   std::int64_t index;
 };
 
-constexpr std::int64_t radix_from = 256;  // shorter lines: std::stable_sort
+constexpr std::int64_t radix_from = 512;  // shorter lines: std::stable_sort
 constexpr int digit_bits = 11;
 
 // Items by their keys; `other` has room for as many. The result is in `items`.

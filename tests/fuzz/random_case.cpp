@@ -20,7 +20,7 @@ constexpr std::int64_t most_elements = 6000;
 
 std::int64_t value_of(Extent e, const Numbers& symbols) { return e.is_symbol() ? symbols[e.symbol()] : e.number(); }
 
-bool is_extreme(Op op) { return ir::info(op).reduction() && op != Op::sum && op != Op::any && op != Op::all; }
+bool is_extreme(Op op) { return ir::info(op).reduction() && op != Op::sum && op != Op::prod && op != Op::any && op != Op::all; }
 bool divides(Op op) { return op == Op::floor_divide || op == Op::trunc_divide || op == Op::remainder || op == Op::fmod; }
 
 }  // namespace
@@ -192,6 +192,7 @@ struct RandomCase::State {
     Op op;
     do op = static_cast<Op>(choices.below(ir::op_count));
     while (!ir::info(op).elementwise());
+    if (op == Op::wrap_index) return index(shape(x), random_extent(2));
     if (op == Op::cast) return cast(x, random_type());
     DType t = type(x);
     while (!ir::accepts(op, t)) t = random_type();
@@ -220,7 +221,42 @@ struct RandomCase::State {
       x = is_float(type(x)) ? without_negative_zero(x) : x;
     }
     if (op == Op::sum) x = small_integers(x);
+    if (op == Op::prod) x = add(Op::sign, {x});  // products of more would round
     return add(op, {x}, ir::Reduced{mask});
+  }
+
+  // Indices of this shape into `count` elements, some from the end; of none only where the shape has no elements.
+  Value index(const ir::Shape& s, Extent count) {
+    if (at(count) == 0) return operand(DType::i64, s);
+    Value size = add(Op::constant, {}, ir::literal(DType::i64, count.is_number() ? count.number() : 1));
+    if (count.is_symbol()) size = add(Op::add, {add(Op::max, {add(Op::iota, {}, ir::ToShape{{count}})}, ir::Reduced{1}), size});
+    size = expanded(size, s);
+    Value i = add(Op::remainder, {operand(DType::i64, s), size});
+    if (choices.chance(30)) i = add(Op::sub, {i, size});
+    return add(Op::wrap_index, {i}, ir::WrapIndex{count});
+  }
+  Value take(Value x) {
+    const Extent count = product(shape(x));
+    const ir::Shape s = choices.chance(50) ? shape(x) : choices.pick(themes);
+    if (at(count) == 0) return x;
+    return moved(add(Op::take, {x, index(s, count)}), {x});
+  }
+  Value put(Value x) {
+    const Extent count = product(shape(x));
+    const ir::Shape s = choices.chance(30) ? shape(x) : choices.pick(themes);
+    if (at(count) == 0) return x;
+    const Value i = index(s, count);
+    return add(Op::put, {x, i, operand(type(x), s)}, ir::Put{static_cast<ir::Put::Combine>(choices.below(5))});
+  }
+  // Scans and sorts are defined to the bit, whatever the values.
+  Value routine(Value x) {
+    if (shape(x).empty()) return x;
+    const auto axis = static_cast<std::uint32_t>(choices.below(static_cast<std::int64_t>(shape(x).size())));
+    const Op op = choices.pick({Op::sort, Op::sort, Op::cumsum, Op::cumprod, Op::logcumsumexp, Op::cummax, Op::cummin});
+    if (op == Op::sort) return add(op, {x}, ir::Sort{axis, choices.chance(50)});
+    if (op == Op::logcumsumexp && !is_float(type(x))) x = cast(x, DType::f32);
+    if ((op == Op::cumsum || op == Op::cumprod) && type(x) == DType::boolean) x = cast(x, DType::u8);
+    return add(op, {x}, ir::Scan{axis});
   }
 
   Value dot(Value x) {
@@ -400,7 +436,7 @@ struct RandomCase::State {
 
   Value move(Value x) {
     const auto rank = static_cast<std::int64_t>(shape(x).size());
-    switch (choices.below(12)) {
+    switch (choices.below(15)) {
       case 0: {
         ir::Permutation p;
         for (std::int64_t i = 0; i < rank; ++i) p.order.push_back(static_cast<std::uint8_t>(i));
@@ -442,6 +478,12 @@ struct RandomCase::State {
         if (choices.chance(50)) repeat(l);
         return elements(l.sizes) > most_elements ? x : add(Op::accumulate, {x, operand(type(x), l.sizes)}, l);
       }
+      case 11:
+        return take(x);
+      case 12:
+        return put(x);
+      case 13:
+        return routine(x);
       default: {
         const ir::Shape s = shape(x);
         if (s.empty()) return x;
