@@ -9,9 +9,6 @@ namespace braze {
 
 namespace {
 
-// A vector this long is one row of one kernel; a longer one is worth a kernel for each step, which threads share.
-constexpr std::int64_t longest_row = 1 << 14;
-
 struct Shifted {
   Tensor shifted, exponentials, total;
 };
@@ -28,17 +25,17 @@ Tensor over_rows(std::string_view function, const In& x, std::int64_t dim, std::
   const Tensor& self = require_tensor(function, x);
   const SourceLine line(x.where());
   const Tensor converted = dtype ? self.to(*dtype) : self;
-  const std::int64_t axis = wrap_dim(dim, self.dim());
-  if (!is_float(converted.dtype()))
-    not_implemented_for(axis + 1 >= self.dim() ? (function == "softmax" ? "softmax_lastdim_kernel_impl" : "log_softmax_lastdim_kernel_impl")
-                                           : (function == "softmax" ? "softmax_kernel_impl" : "log_softmax_kernel_impl"),
-                    converted.dtype());
-  if (self.numel() == 0) return converted.clone();
-  const Tensor wide = widened(converted);
-  const bool one_row = self.dim() == 0 || (self.dim() == 1 && self.numel() <= longest_row);
-  const Tensor result = one_row ? finish(shift_by_max(wide.reshape({1, self.numel()}), 1)).reshape(self.sizes())
-                                : finish(shift_by_max(wide, axis));
-  return result.to(converted.dtype());
+  if (!is_float(converted.dtype())) {
+    const bool last = wrap_dim(dim, self.dim()) + 1 >= self.dim();
+    not_implemented_for(fmt::format("{}{}_kernel_impl", function, last ? "_lastdim" : ""), converted.dtype());
+  }
+  if (self.numel() == 0) {
+    wrap_dim(dim, self.dim());
+    return converted.clone();
+  }
+  const Along rows = along(widened(converted), dim);
+  const Tensor result = finish(shift_by_max(rows.x, rows.axis)).reshape(self.sizes());
+  return result.to(converted.dtype()).contiguous();
 }
 
 }  // namespace

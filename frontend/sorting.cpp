@@ -1,6 +1,7 @@
 // Sorting, and the order statistics that are read off a sorted row.
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "braze/functions.h"
 #include "frontend/reductions.h"
@@ -13,6 +14,17 @@ ValuesAndIndices sorted_along(const Tensor& x, std::int64_t axis, bool descendin
   const engine::Value value = read(checked(x), here());
   const engine::Value both = engine::record(ir::Op::sort, {&value, 1}, ir::Sort{static_cast<std::uint32_t>(axis), descending}, here());
   return {wrap(both), wrap(both.with_result(1))};
+}
+
+// Its axes, those with the greatest strides first.
+Sizes storage_order(const Tensor& x) {
+  Sizes order(static_cast<std::size_t>(x.dim()));
+  std::iota(order.begin(), order.end(), 0);
+  const Sizes strides = x.strides();
+  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
+    return strides[static_cast<std::size_t>(a)] > strides[static_cast<std::size_t>(b)];
+  });
+  return order;
 }
 
 // A tensor's rows along a dim, as its last axis: [..., n]; each becomes one element of the result.
@@ -162,8 +174,14 @@ ValuesAndIndices sort(const In& x, std::int64_t dim, bool descending) {
   const SourceLine line(x.where());
   const Tensor& self = require_tensor("sort", x);
   const Along a = along(self, dim);
-  const ValuesAndIndices sorted = sorted_along(a.x, a.axis, descending);
-  return {sorted.values.reshape(self.sizes()), sorted.indices.reshape(self.sizes())};
+  // The results lie in memory as the operand does.
+  const Sizes order = storage_order(a.x);
+  const std::int64_t axis = std::find(order.begin(), order.end(), a.axis) - order.begin();
+  const ValuesAndIndices sorted = sorted_along(a.x.permute(order), axis, descending);
+  Sizes back(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) back[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
+  const auto placed = [&](const Tensor& t) { return self.dim() == 0 ? t.reshape({}) : t.permute(back); };
+  return {placed(sorted.values), placed(sorted.indices)};
 }
 
 Tensor argsort(const In& x, std::int64_t dim, bool descending) { return sort(x, dim, descending).indices; }

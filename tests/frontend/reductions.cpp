@@ -189,9 +189,10 @@ TEST_CASE("softmax, log_softmax, logsumexp") {
                               -0.018150780349969864f, -14.018150329589844f});
   close(log_softmax(tensor({1000., -1000.}), 0), {0, -2000});
   close(softmin(m(), 1), floats(softmax(-m(), 1)));
+  CHECK(softmax(m().t(), 0).strides() == Sizes{2, 1});
   CHECK(softmax(zeros({0, 3}), 1).sizes() == Sizes{0, 3});
   CHECK(softmax(zeros({3, 0}), 1).sizes() == Sizes{3, 0});
-  // Above and below the length up to which a vector is one row.
+  // One block of a reduction, and many.
   for (const std::int64_t n : {1000, 100000}) CHECK(softmax(ones({n}), 0).sum().item<float>() == Catch::Approx(1).epsilon(1e-5));
 
   close(logsumexp(m(), 1), {4.318175315856934f, 5.018150806427002f});

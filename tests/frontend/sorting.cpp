@@ -96,6 +96,9 @@ TEST_CASE("sort: stable, NaN last, any dim") {
   CHECK(integers(msort(tensor({{3, 1}, {2, 5}}))) == Integers{2, 1, 3, 5});
   CHECK(tensor(5.).sort().indices.item<int>() == 0);
   CHECK(zeros({0}).sort().values.sizes() == Sizes{0});
+  CHECK(m().t().sort(0).values.strides() == Sizes{1, 3});
+  CHECK(floats(m().t().sort(0).values) == Floats{-1, -9, 3, 1, 4, 5});
+  CHECK(m()(slice(), slice(0, 3, 2)).sort(1).indices.strides() == Sizes{2, 1});
   const Tensor shuffled = remainder(arange(1000) * 7919, 1000);
   CHECK(integers(shuffled.sort().values) == integers(arange(1000)));
 }
