@@ -102,6 +102,8 @@ class GraphBuilder {
     return operands;
   }
 
+  std::uint32_t next_twin() { return walk_.twins[next_operation_++]; }
+
   const ir::Type& resolved_type(std::uint32_t operand) {
     ir::Type& type = types_[Walk::node_of(operand)][Walk::result_of(operand)];
     for (ir::Extent& e : type.shape) e = extents_.resolve(e);
@@ -112,6 +114,10 @@ class GraphBuilder {
     const std::span<const std::uint32_t> operands = next_operands(node);
     std::vector<const ir::Type*> in;
     for (const std::uint32_t operand : operands) in.push_back(&resolved_type(operand));
+    if (const std::uint32_t twin = next_twin(); twin != i) {
+      types_[i] = types_[twin];
+      return;
+    }
     SymbolVisitor visitor{next_, extents_, in.empty() ? nullptr : &in[0]->shape};
     attributes_[i] = describe(node, visitor);
     // Describing may have found axes of one element.
@@ -122,7 +128,7 @@ class GraphBuilder {
   // Second pass: the graph, over one symbol a class.
   void emit_all() {
     out_.graph.name = "main";
-    next_operand_ = 0;
+    next_operand_ = next_operation_ = 0;
     values_.resize(walk_.nodes.size());
     for (std::size_t i = 0; i < walk_.nodes.size(); ++i) {
       const Node& node = *walk_.nodes[i];
@@ -140,6 +146,10 @@ class GraphBuilder {
         case Walk::Kind::operation: {
           std::vector<ir::Value> in;
           for (const std::uint32_t operand : next_operands(node)) in.push_back(values_[Walk::node_of(operand)][Walk::result_of(operand)]);
+          if (const std::uint32_t twin = next_twin(); twin != i) {
+            values_[i] = values_[twin];
+            break;
+          }
           ir::for_each_extent(attributes_[i], [&](ir::Extent& e) { e = final_extent(e); });
           const ir::NodeId id = out_.graph.add(node.op, in, std::move(attributes_[i]), node.location());
           for (unsigned r = 0; r < node.result_count; ++r) values_[i][r] = {id, r};
@@ -172,7 +182,7 @@ class GraphBuilder {
   const Walk& walk_;
   Extents extents_;
   std::uint32_t next_ = 0;        // number of the walk
-  std::size_t next_operand_ = 0;  // of the walk's operands
+  std::size_t next_operand_ = 0, next_operation_ = 0;  // of the walk's operands and twins
   std::vector<std::array<ir::Type, ir::max_results>> types_;
   std::vector<ir::Attributes> attributes_;
   std::vector<std::array<ir::Value, ir::max_results>> values_;

@@ -84,6 +84,9 @@ struct Walk {
   // The operands of the operations, one operation after another, as codes. Kept here because another thread's walk may number a
   // shared leaf anew as soon as the mutex is free.
   std::vector<std::uint32_t> operands;
+  // Of the operations: the earlier one that looks at the same operand in the same way, and whose numbers therefore serve for both; or
+  // itself. So are the places of a tensor that is read twice the same places in the graph, whatever they are in other runs.
+  std::vector<std::uint32_t> twins;
   std::vector<std::pair<Node*, unsigned>> outputs;
   std::vector<std::uint32_t> output_numbers;  // of `outputs`, as codes
   Node* busy = nullptr;                // a node that another thread is evaluating: wait and walk again

@@ -112,7 +112,44 @@ void keep_what_is_read_again(Walk& out) {
   }
 }
 
-void write_node(const Node& node, Walk::Kind kind, KeyWriter& key) {
+// Finds operations that look at one operand in one way. Remembers the last few of each operand: a tensor is read in few ways.
+class Twins {
+ public:
+  explicit Twins(const Walk& walk) : walk_(walk) {
+    last_.assign(walk.nodes.size(), none);
+    before_.assign(walk.nodes.size(), none);
+  }
+
+  std::uint32_t of(std::uint32_t number) {
+    const Node& node = *walk_.nodes[number];
+    if (!looks(node)) return number;
+    std::uint32_t& last = last_[node.in()[0]->number];
+    std::uint32_t other = last;
+    for (int tries = 8; other != none && tries > 0; --tries, other = before_[other])
+      if (same(*walk_.nodes[other], node)) return other;
+    before_[number] = last;
+    return last = number;
+  }
+
+ private:
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
+
+  static bool looks(const Node& node) {
+    return node.op == ir::Op::reshape || node.op == ir::Op::expand || node.op == ir::Op::view || node.op == ir::Op::slice;
+  }
+  static bool same(const Node& a, const Node& b) {
+    if (a.op != b.op || !(a.in()[0] == b.in()[0]) || !(a.types[0] == b.types[0] || *a.types[0] == *b.types[0])) return false;
+    return a.attributes == b.attributes || (a.attributes && b.attributes && *a.attributes == *b.attributes);
+  }
+
+  const Walk& walk_;
+  // The last look at a node, and the one before a look. Of the thread, so that a walk allocates nothing.
+  static thread_local std::vector<std::uint32_t> last_, before_;
+};
+
+thread_local std::vector<std::uint32_t> Twins::last_, Twins::before_;
+
+void write_node(const Node& node, Walk::Kind kind, Twins& twins, KeyWriter& key) {
   const ir::Type& type = *node.types[0];
   switch (kind) {
     case Walk::Kind::leaf:
@@ -144,7 +181,10 @@ void write_node(const Node& node, Walk::Kind kind, KeyWriter& key) {
     key.out.operands.push_back(Walk::code(v->number, v.result()));
     key.structure(key.out.operands.back());
   }
-  describe(node, key);
+  const std::uint32_t number = node.number, twin = twins.of(number);
+  key.out.twins.push_back(twin);
+  key.structure(number - twin);
+  if (twin == number) describe(node, key);
 }
 
 void choose_outputs(std::span<const Value> roots, const WalkOptions& options, Walk& out) {
@@ -182,6 +222,7 @@ void Walk::clear() {
   kinds.clear();
   uses.clear();
   operands.clear();
+  twins.clear();
   outputs.clear();
   output_numbers.clear();
   busy = placeholder = nullptr;
@@ -196,7 +237,8 @@ void walk(std::span<const Value> roots, const WalkOptions& options, Walk& out) {
   keep_what_is_read_again(out);
   KeyWriter key{out};
   key.structure(options.fuse);
-  for (std::size_t i = 0; i < out.nodes.size(); ++i) write_node(*out.nodes[i], out.kinds[i], key);
+  Twins twins(out);
+  for (std::size_t i = 0; i < out.nodes.size(); ++i) write_node(*out.nodes[i], out.kinds[i], twins, key);
   key.tag(Tag::outputs);
   for (const auto& [node, result] : out.outputs) {
     out.output_numbers.push_back(Walk::code(node->number, result));

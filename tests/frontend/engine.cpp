@@ -47,6 +47,45 @@ TEST_CASE("lengths, offsets and scalars that change compile at most twice") {
   CHECK(compilations() - before <= 2 + 1);  // one more for y(1)'s storage read, which compiles nothing
 }
 
+TEST_CASE("a tensor that is read twice has the same places each time, so that what reads it fuses") {
+  const Tensor x = (arange(12 * 40).to(float32) / 100).eval().reshape({12, 40});  // a look at memory of one axis
+  const std::string fused = softmax(x, 1).dump("fused");
+  CAPTURE(fused);
+  CHECK(fused.find("kernel ") == fused.rfind("kernel "));
+}
+
+TEST_CASE("two looks at one memory that once were alike may differ the next time") {
+  const Tensor x = arange(24).to(float32).eval();
+  const auto joined = [&](SizesView a, SizesView b) { return x.reshape(a).sum(0).sum() * 100 + (x.reshape(b) * x.reshape(b)).sum(1).max(); };
+  const auto expected = [](int columns) {
+    double sum = 0;
+    for (int i = 24 - columns; i < 24; ++i) sum += i * i;
+    return 276 * 100 + sum;
+  };
+  CHECK(joined({4, 6}, {4, 6}).item<double>() == expected(6));
+  CHECK(joined({4, 6}, {3, 8}).item<double>() == expected(8));
+  CHECK(joined({6, 4}, {6, 4}).item<double>() == expected(4));
+  CHECK(joined({2, 12}, {6, 4}).item<double>() == expected(4));
+}
+
+TEST_CASE("many rows of a softmax, a row behind the other, have the bits of one op at a time") {
+  for (const DType type : {DType::f32, DType::f64, DType::bf16})
+    for (const std::int64_t rows : {1, 127, 129, 1100})
+      for (const std::int64_t length : {1, 63, 64, 2050}) {
+        const Tensor x = ((arange(rows * length) * 7919) % 1009).to(type).reshape({rows, length}) / 50;
+        const auto bytes = [](const Tensor& t) {
+          std::vector<std::byte> out(static_cast<std::size_t>(t.nbytes()));
+          t.copy_to(out.data(), t.dtype());
+          return out;
+        };
+        x.eval();
+        const auto fused = bytes(softmax(x, 1));
+        const EagerScope scope;
+        INFO(rows << " rows of " << length);
+        REQUIRE(fused == bytes(softmax(x, 1)));
+      }
+}
+
 TEST_CASE("a million recorded ops are built and dropped on a small stack") {
   on_small_stack([] {
     engine::Limits& limits = engine::limits();
