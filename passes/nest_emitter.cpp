@@ -107,8 +107,10 @@ std::vector<ValueId> NestEmitter::close() {
 void NestEmitter::bind(Variable axis, std::vector<ValueId> parts) { scopes_.back().variables[axis] = std::move(parts); }
 
 const std::vector<ValueId>& NestEmitter::variable(Variable v) {
-  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope)
+  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
     if (const auto found = scope->variables.find(v); found != scope->variables.end()) return found->second;
+    if (scope->alone) break;
+  }
   invariant(v >= derived_base, "kernel '{}': axis {} is used where no loop gives it", nest_.name, v);
   const Derived& derived = nest_.derived[v - derived_base];
   const ValueId of = affine_value(derived.of), divisor = size_value(derived.divisor);
@@ -173,13 +175,18 @@ ValueId NestEmitter::guard_value(GuardId guard) {
   return all;
 }
 
-bool NestEmitter::has(ExprId expr) const {
-  return std::any_of(scopes_.begin(), scopes_.end(), [&](const Scope& scope) { return scope.values.contains(expr); });
+const ValueId* NestEmitter::find(ExprId expr) const {
+  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+    if (const auto found = scope->values.find(expr); found != scope->values.end()) return &found->second;
+    if (scope->alone) break;
+  }
+  return nullptr;
 }
 
+bool NestEmitter::has(ExprId expr) const { return find(expr) != nullptr; }
+
 ValueId NestEmitter::value(ExprId expr) {
-  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope)
-    if (const auto found = scope->values.find(expr); found != scope->values.end()) return found->second;
+  if (const ValueId* known = find(expr)) return *known;
   const ExprId roots[] = {expr};
   compute(roots);
   return scopes_.back().values.at(expr);

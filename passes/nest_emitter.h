@@ -39,9 +39,20 @@ class NestEmitter {
 
   ir::ValueId open(ir::LoopKind kind, ir::Size extent, std::int32_t step = 1);
   std::vector<ir::ValueId> close();
-  // For a loop that somebody else opens and closes with builder().
+  // For a loop that somebody else opens and closes with builder(). What is in a scope that stands alone sees nothing of the scopes
+  // around it: other axes are bound there, and all values are other ones. A scope that was left may be entered again, further in.
+  struct Scope {
+    bool alone = false;
+    std::unordered_map<ExprId, ir::ValueId> values{};
+    std::unordered_map<Variable, std::vector<ir::ValueId>> variables{};
+  };
   void enter() { scopes_.emplace_back(); }
-  void leave() { scopes_.pop_back(); }
+  void enter(Scope scope) { scopes_.push_back(std::move(scope)); }
+  Scope leave() {
+    Scope scope = std::move(scopes_.back());
+    scopes_.pop_back();
+    return scope;
+  }
   // The axis is the sum of `parts` in the innermost open scope.
   void bind(Variable axis, std::vector<ir::ValueId> parts);
 
@@ -69,10 +80,7 @@ class NestEmitter {
   std::uint32_t temporary(ir::Value value, DType type, bool writes);
 
  private:
-  struct Scope {
-    std::unordered_map<ExprId, ir::ValueId> values;
-    std::unordered_map<Variable, std::vector<ir::ValueId>> variables;
-  };
+  const ir::ValueId* find(ExprId expr) const;
   ir::ValueId arithmetic(ir::Primitive op, ir::ValueId a, ir::ValueId b);
   const std::vector<ir::ValueId>& variable(Variable v);
   void compute_one(ExprId id);

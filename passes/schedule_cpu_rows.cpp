@@ -2,9 +2,13 @@
 //
 // Rows: parallel over rows. A row is read once for each stage and once more for what is stored an element and needs the last stage.
 // What a later pass reads of an earlier one is computed again, or kept in a scratch row if that costs more than memory does.
+// Where the last pass divides, it runs a row behind, in the loop of the next row's last reduction: the divider is slow, and leaves
+// the other arithmetic units to that.
 // One row by its structure: two kernels, so that its blocks spread over the cores. Both give the same bits.
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <utility>
 
 #include "ir/error.h"
 #include "ir/meaning.h"
@@ -15,6 +19,7 @@ namespace braze::passes::cpu {
 using ir::IndexId;
 using ir::IndexOp;
 using ir::LoopKind;
+using ir::Op;
 using ir::Size;
 using ir::ValueId;
 
@@ -22,6 +27,9 @@ namespace {
 
 // An expression of the element that costs more than this is kept from pass to pass.
 constexpr int worth_keeping = 12;
+// How many rows in a row a range takes where one row's last pass runs beside the next one's; of few rows, fewer, for all cores to
+// have some.
+constexpr std::int64_t rows_together = 16, ranges_of_rows = 64;
 
 // In which pass of a row an expression is first known, and what the later ones take from scratch.
 class Passes {
@@ -60,6 +68,27 @@ class Passes {
     }
   }
 
+  // Whether the last pass reduces nothing and waits for the divider at each element.
+  bool divides_last(const NestEmitter& emit) const {
+    const std::vector<bool> needed = needed_last(roots(count_));
+    for (ExprId e = 0; extra_ && e < nest_.exprs.size(); ++e) {
+      const Expr& expr = nest_.exprs[e];
+      if (!needed[e] || !(emit.axes_of(e) & reduced_) || kept_.contains(e) || expr.kind != Expr::Kind::op) continue;
+      if (expr.op == Op::div || expr.op == Op::sqrt || expr.op == Op::rsqrt || expr.op == Op::reciprocal) return true;
+    }
+    return false;
+  }
+
+  // The results of reductions that the last pass and what is stored once a row read.
+  std::vector<ExprId> results_read_last() const {
+    std::vector<ExprId> from = roots(count_), result;
+    for (const ExprId e : output_exprs(nest_, true)) from.push_back(e);
+    const std::vector<bool> needed = needed_last(from);
+    for (ExprId e = 0; e < nest_.exprs.size(); ++e)
+      if (needed[e] && nest_.exprs[e].kind == Expr::Kind::reduced) result.push_back(e);
+    return result;
+  }
+
   std::vector<ExprId> roots(std::uint32_t pass) const {
     std::vector<ExprId> result;
     for (const Reduction& reduction : nest_.reductions)
@@ -70,6 +99,16 @@ class Passes {
   }
 
  private:
+  // What `from` needs in the last pass, which takes from scratch what is kept.
+  std::vector<bool> needed_last(const std::vector<ExprId>& from) const {
+    std::vector<bool> needed(nest_.exprs.size());
+    for (const ExprId e : from) needed[e] = true;
+    for (std::size_t e = needed.size(); e-- > 0;)
+      if (needed[e] && !kept_.contains(static_cast<ExprId>(e)))
+        for (const ExprId in : nest_.exprs[e].in) needed[in] = true;
+    return needed;
+  }
+
   // What computing it again in a later pass takes.
   int cost_of(ExprId root, const NestEmitter& emit) const {
     std::vector<bool> needed(nest_.exprs.size());
@@ -123,53 +162,164 @@ class Rows {
     take_outputs(emit_, true);
     take_outputs(emit_, false);
     passes_.choose(emit_);
-    const std::vector<IndexId> rows = context_.extents(false);
-    const IndexId extent = context_.product(rows);
-    const Size size = emit_.size(extent);
-    const std::vector<ValueId> digits = emit_.digits(emit_.open(LoopKind::parallel, size), rows);
-    const std::vector<Variable> axes = context_.axes(false);
-    for (std::size_t i = 0; i < axes.size(); ++i) emit_.bind(axes[i], {digits[i]});
-    for (const auto& [expr, pass] : passes_.kept())
-      arrays_[expr] = emit_.builder().scratch(nest_.exprs[expr].type, ir::Space::heap, emit_.size(length_));
-    const std::uint32_t stages = last_stage(nest_);
-    for (std::uint32_t pass = 1; pass <= passes_.count(); ++pass) {
-      emit_.compute_invariant(passes_.roots(pass), set_of(context_.axes(true)));
-      pass <= stages ? reduce(pass) : elements();
-    }
-    store_outputs(emit_, true);
-    emit_.close();
-    context_.finish(std::move(lowered_), extent, context_.elements());
+    const IndexId rows = context_.product(context_.extents(false));
+    const IndexId together =
+        index_.min(index_.max(index_.floor_div(rows, index_.number(ranges_of_rows)), index_.number(1)), index_.number(rows_together));
+    if (passes_.divides_last(emit_) && !index_.is_number(together, 1))
+      staggered(rows, together);
+    else
+      one_by_one(rows);
   }
 
  private:
-  void reduce(std::uint32_t pass) {
-    Stage stage(emit_, pass);
-    const Size length = emit_.size(length_);
-    stage.define(ir::emit_inner_reduction(emit_.builder(), length, blocks_of(context_, emit_, length_, ir::inner_block), stage.combine(),
-                                          stage.identities(), [&](ir::ReducedIndex at) {
-                                            emit_.enter();
-                                            bind_row(context_, emit_, at);
-                                            take(pass, at);
-                                            std::vector<ValueId> tuple = stage.element();
-                                            keep(pass, at);
-                                            if (pass == passes_.count()) store_outputs(emit_, false);
-                                            emit_.leave();
-                                            return tuple;
-                                          }));
+  void one_by_one(IndexId rows) {
+    const Size size = emit_.size(rows);
+    bind_rows(emit_.open(LoopKind::parallel, size));
+    allocate_kept(length_);
+    for (std::uint32_t pass = 1; pass <= passes_.count(); ++pass) {
+      emit_.compute_invariant(passes_.roots(pass), set_of(context_.axes(true)));
+      if (passes_.extra() && pass == passes_.count()) {
+        elements(std::min(2 * lanes(context_), ir::inner_lanes), ir::no_value);
+      } else {
+        Stage stage(emit_, pass);
+        stage.define(reduce(stage, pass));
+      }
+    }
+    store_outputs(emit_, true);
+    emit_.close();
+    context_.finish(std::move(lowered_), rows, context_.elements());
   }
 
-  void elements() {
+  // Scratch rows and the values of reductions are there twice, for the row and the one before it.
+  void staggered(IndexId rows, IndexId together) {
+    ir::KernelBuilder& builder = emit_.builder();
+    const IndexId ranges = index_.ceil_div(rows, together);
+    const std::uint32_t last = passes_.count() - 1;  // of those that reduce
+    const ValueId range = emit_.open(LoopKind::parallel, emit_.size(ranges));
+    const ValueId first = emit_.mul(range, emit_.size_value(together));
+    const ValueId count = emit_.min(emit_.sub(emit_.size_value(rows), first), emit_.size_value(together));
+    allocate_kept(index_.mul(length_, index_.number(2)));
+    for (const ExprId e : passes_.results_read_last())
+      results_[e] = builder.scratch(nest_.exprs[e].type, ir::Space::stack, Size::of(2));
+
+    const ValueId at = emit_.open(LoopKind::serial, Size::of_value(count)), row = emit_.add(first, at);
+    const ValueId half = half_of(at), other_half = emit_.sub(emit_.number(1), half);
+    half_ = half;
+    bind_rows(row);
+    for (std::uint32_t pass = 1; pass < last; ++pass) {
+      emit_.compute_invariant(passes_.roots(pass), set_of(context_.axes(true)));
+      Stage stage(emit_, pass);
+      stage.define(reduce(stage, pass));
+      keep_results(pass);
+    }
+    emit_.compute_invariant(passes_.roots(last), set_of(context_.axes(true)));
+    Stage stage(emit_, last);
+    const auto last_reduction = [&](const std::function<void(ir::ReducedIndex)>& beside) {
+      emit_.enter();
+      stage.define(reduce(stage, last, beside));
+      keep_results(last);
+      emit_.leave();
+    };
+    const ValueId is_first = compare(ir::Primitive::eq, at, emit_.number(0));
+    builder.open_if(is_first);
+    last_reduction({});
+    builder.close_if();
+    builder.open_if(compare(ir::Primitive::lt, emit_.number(0), at));
+    const NestEmitter::Scope before = row_before(emit_.sub(row, emit_.number(1)), other_half);
+    last_reduction([&](ir::ReducedIndex place) {
+      emit_.enter(before);
+      last_pass(place, other_half);
+      emit_.leave();
+    });
+    finish_row(before);
+    builder.close_if();
+    emit_.close();
+
+    const ValueId end = emit_.sub(count, emit_.number(1));
+    const NestEmitter::Scope before_end = row_before(emit_.add(first, end), half_of(end));
+    emit_.enter(before_end);
+    elements(lanes(context_) / 2, half_of(end));  // one row of many: little code
+    emit_.leave();
+    finish_row(before_end);
+    emit_.close();
+    context_.finish(std::move(lowered_), ranges, context_.elements());
+  }
+
+  void bind_rows(ValueId row) {
+    const std::vector<ValueId> digits = emit_.digits(row, context_.extents(false));
+    const std::vector<Variable> axes = context_.axes(false);
+    for (std::size_t i = 0; i < axes.size(); ++i) emit_.bind(axes[i], {digits[i]});
+  }
+
+  void allocate_kept(IndexId elements) {
+    for (const auto& [expr, pass] : passes_.kept())
+      arrays_[expr] = emit_.builder().scratch(nest_.exprs[expr].type, ir::Space::heap, emit_.size(elements));
+  }
+
+  ValueId compare(ir::Primitive op, ValueId a, ValueId b) {
+    return emit_.builder().append({.op = op, .type = DType::boolean, .from = DType::i64, .in = {a, b, ir::no_value}});
+  }
+  ValueId half_of(ValueId row) {
+    return emit_.builder().append({.op = ir::Primitive::bit_and, .type = DType::i64, .in = {row, emit_.number(1), ir::no_value}});
+  }
+
+  // What reductions of a pass came to, for the time when the row is the one before.
+  void keep_results(std::uint32_t pass) {
+    for (const auto& [expr, array] : results_)
+      if (nest_.reductions[nest_.exprs[expr].number].stage == pass)
+        emit_.builder().store({array, {{half_, Size::of(1)}}, {}}, emit_.value(expr));
+  }
+
+  // A scope in which an earlier row is bound, and what its reductions came to, with all that the last pass needs but elements.
+  NestEmitter::Scope row_before(ValueId row, ValueId half) {
+    emit_.enter({.alone = true});
+    bind_rows(row);
+    for (const auto& [expr, array] : results_) emit_.define(expr, emit_.builder().load({array, {{half, Size::of(1)}}, {}}));
+    emit_.compute_invariant(passes_.roots(passes_.count()), set_of(context_.axes(true)));
+    return emit_.leave();
+  }
+
+  void finish_row(const NestEmitter::Scope& row) {
+    emit_.enter(row);
+    store_outputs(emit_, true);
+    emit_.leave();
+  }
+
+  // `beside` goes into the same loop: after the element's arithmetic, which it would hold up otherwise, and before the element is kept,
+  // so that all loads from a scratch row precede the stores.
+  std::vector<ValueId> reduce(Stage& stage, std::uint32_t pass, const std::function<void(ir::ReducedIndex)>& beside = {}) {
     const Size length = emit_.size(length_);
-    const ValueId lane = emit_.open(LoopKind::serial, length, lanes(context_));
-    const ir::ReducedIndex at{ir::no_value, lane};
-    bind_row(context_, emit_, at);
-    take(passes_.count(), at);
-    store_outputs(emit_, false);
+    return ir::emit_inner_reduction(emit_.builder(), length, blocks_of(context_, emit_, length_, ir::inner_block), stage.combine(),
+                                    stage.identities(), [&](ir::ReducedIndex at) {
+                                      emit_.enter();
+                                      bind_row(context_, emit_, at);
+                                      take(pass, at);
+                                      std::vector<ValueId> tuple = stage.element();
+                                      if (beside) beside(at);
+                                      keep(pass, at);
+                                      if (pass == passes_.count()) store_outputs(emit_, false);
+                                      emit_.leave();
+                                      return tuple;
+                                    });
+  }
+
+  void elements(std::int32_t step, ValueId half) {
+    const ValueId lane = emit_.open(LoopKind::serial, emit_.size(length_), step);
+    last_pass({ir::no_value, lane}, half);
     emit_.close();
   }
 
-  static ir::Access place(std::uint32_t array, ir::ReducedIndex at) {
+  void last_pass(ir::ReducedIndex at, ValueId half) {
+    const ValueId own = std::exchange(half_, half);
+    bind_row(context_, emit_, at);
+    take(passes_.count(), at);
+    store_outputs(emit_, false);
+    half_ = own;
+  }
+
+  ir::Access place(std::uint32_t array, ir::ReducedIndex at) {
     ir::Access access{array, {}, {}};
+    if (half_ != ir::no_value) access.terms.push_back({half_, emit_.size(length_)});
     if (at.begin != ir::no_value) access.terms.push_back({at.begin, Size::of(1)});
     access.terms.push_back({at.step, Size::of(1)});
     return access;
@@ -203,7 +353,8 @@ class Rows {
   NestEmitter emit_;
   const IndexId length_;
   Passes passes_;
-  std::map<ExprId, std::uint32_t> arrays_;
+  std::map<ExprId, std::uint32_t> arrays_, results_;  // scratch rows, and the results of reductions where rows are staggered
+  ValueId half_ = ir::no_value;                        // of the scratch rows, where they are there twice
 };
 
 // A kernel over the blocks of the one row, and one that joins their results.

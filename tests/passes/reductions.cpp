@@ -101,6 +101,49 @@ graph norm(%x: f32[n, m], %w: f32[m], %b: f32[m], %count: f32[] scalar) {
   }
 }
 
+TEST_CASE("rows whose last pass divides run one behind the other, however many there are") {
+  const auto text = [](const char* type, const char* x) {
+    return fmt::format(R"(braze.ir 1
+graph softmax(%x: {0}[n, m]{1}, %y: {0}[n]{1}) {{
+  %0 = max %x {{dims = [1]}} : {0}[n]
+  %1 = reshape %0 {{shape = [n, 1]}} : {0}[n, 1]
+  %2 = expand %1 {{shape = [n, m]}} : {0}[n, m]
+  %3 = sub %x, %2 : {0}[n, m]
+  %4 = exp %3 : {0}[n, m]
+  %5 = sum %4 {{dims = [1]}} : {0}[n]
+  %6 = add %5, %y : {0}[n]
+  %7 = reshape %6 {{shape = [n, 1]}} : {0}[n, 1]
+  %8 = expand %7 {{shape = [n, m]}} : {0}[n, m]
+  %9 = div %4, %8 : {0}[n, m]
+  return %9, %6
+}})",
+                       type, x);
+  };
+  for (const std::int64_t n : {0, 1, 2, 127, 128, 191, 200, 1041}) {
+    INFO("n = " << n);
+    const auto module = check_graph(text("f32", ""), {.symbols = {{"n", n}, {"m", 67}}, .tolerance = 1e-5, .positive = true});
+    CHECK(module.program.kernels.size() == 1);
+    CHECK(print(module.program.kernels[0]).find("if ") != std::string::npos);
+    check_graph(text("f32", " donated"), {.symbols = {{"n", n}, {"m", 3}}, .tolerance = 1e-5, .positive = true});
+  }
+  for (const std::int64_t m : {1, 64, 2049})
+    check_graph(text("f64", " donated"), {.symbols = {{"n", 130}, {"m", m}}, .tolerance = 1e-9, .positive = true});
+  check_graph(text("bf16", ""), {.symbols = {{"n", 140}, {"m", 70}}, .tolerance = 2e-2, .positive = true});
+  check_graph(text("f16", " donated"), {.symbols = {{"n", 140}, {"m", 70}}, .tolerance = 1e-2, .positive = true});
+  check_graph(R"(braze.ir 1
+graph normalise(%x: f32[n, 3, m], %first: f32[n, 3]) {
+  %0 = mul %x, %x : f32[n, 3, m]
+  %1 = sum %0 {dims = [2]} : f32[n, 3]
+  %2 = sqrt %1 : f32[n, 3]
+  %3 = mul %2, %first : f32[n, 3]
+  %4 = reshape %3 {shape = [n, 3, 1]} : f32[n, 3, 1]
+  %5 = expand %4 {shape = [n, 3, m]} : f32[n, 3, m]
+  %6 = div %x, %5 : f32[n, 3, m]
+  return %6
+})",
+              {.symbols = {{"n", 77}, {"m", 130}}, .tolerance = 1e-5, .positive = true});
+}
+
 TEST_CASE("what is elementwise before, beside and after a reduction is in its kernel") {
   const auto module = check_graph(R"(braze.ir 1
 graph f(%x: f32[n, m], %y: f32[n]) {
