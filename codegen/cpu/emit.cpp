@@ -40,6 +40,7 @@ Emitter::Emitter(llvm::Module& module, const ir::Kernel& kernel, const ir::CpuTa
       builder_(module.getContext()),
       instructions_(builder_, features_),
       value_lanes_(ir::value_lanes(kernel)),
+      ranges_(kernel),
       values_(kernel.value_types.size()) {
   llvm::Type* const pointer = builder_.getPtrTy();
   llvm::Type* const index = builder_.getInt64Ty();

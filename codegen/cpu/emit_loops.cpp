@@ -115,7 +115,8 @@ void Emitter::emit_compute(const ir::Compute& compute, unsigned p) {
   llvm::SmallVector<llvm::Value*, 3> in;
   for (std::size_t k = 0; k < arity_of(i); ++k) in.push_back(varying ? part(i.in[k], p) : uniform(i.in[k]));
   if (i.op == ir::Primitive::check) emit_check(compute, p);
-  llvm::Value* const result = instructions_.emit(i, in);
+  const bool has_limits = i.op == ir::Primitive::ldexp;  // which known ones of its operand may stand for
+  llvm::Value* const result = instructions_.emit(i, in, has_limits ? ranges_.of(i.in[1]) : Range{});
   if (varying)
     define_part(compute.result, p, result);
   else
@@ -300,8 +301,11 @@ void Emitter::emit_vector_loop(const ir::For& loop) {
     return;
   }
   const std::vector<Parts> init = initial(loop);
-  // A mask costs little beside loads and stores, but a select for each carried value: reductions run whole steps without.
-  if (fills_lanes(loop) || (features_.avx512 && loop.carries.empty())) {
+  // A mask costs a select for each carried value, and making it as much as a light body whose data is in the cache, as that of rows
+  // is, which a kernel goes over several times. So one masked loop for body and tail serves where nothing is carried and the loop is
+  // the kernel's outermost.
+  const bool masked = features_.avx512 && loop.carries.empty() && loop.kind == ir::LoopKind::parallel;
+  if (fills_lanes(loop) || masked) {
     define_results(loop, counted_loop(loop, low, high, init, !fills_lanes(loop)));
     lanes_.reset();
     return;

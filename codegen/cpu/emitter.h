@@ -13,6 +13,7 @@
 
 #include "codegen/cpu/emit.h"
 #include "codegen/cpu/instructions.h"
+#include "codegen/cpu/ranges.h"
 
 namespace braze::codegen::cpu {
 
@@ -166,6 +167,7 @@ class Emitter {
   Instructions instructions_;
   llvm::Function* function_ = nullptr;
   std::vector<std::int32_t> value_lanes_;
+  const Ranges ranges_;
   std::vector<Lowered> values_;
   std::vector<llvm::Value*> buffers_;
   std::vector<Scratch> scratch_;

@@ -158,7 +158,7 @@ llvm::Value* Instructions::in_pieces(llvm::Value* x, unsigned native, llvm::func
   return join(results);
 }
 
-llvm::Value* Instructions::emit(const ir::Instruction& i, std::span<llvm::Value* const> in) {
+llvm::Value* Instructions::emit(const ir::Instruction& i, std::span<llvm::Value* const> in, Range last) {
   switch (i.op) {
     case Primitive::constant:
       return constant(i.type, i.payload);
@@ -185,7 +185,7 @@ llvm::Value* Instructions::emit(const ir::Instruction& i, std::span<llvm::Value*
     case Primitive::round_even:
       return rounding(i.op, in[0]);
     case Primitive::ldexp:
-      return features_.avx512 ? scalef(in[0], in[1]) : ldexp(in[0], in[1]);
+      return features_.avx512 ? scalef(in[0], in[1], last) : ldexp(in[0], in[1], last);
     case Primitive::fma:
       if (!features_.fma) return i.type == DType::f32 ? fma_in_f64(in[0], in[1], in[2]) : call_each("fma", in);
       return intrinsic(llvm::Intrinsic::fma, {in[0]->getType()}, {in[0], in[1], in[2]});
@@ -321,12 +321,14 @@ llvm::Value* Instructions::round_without_sse41(Primitive op, llvm::Value* x) {
   return b.CreateSelect(b.CreateFCmpOLT(magnitude, big), rounded, b.CreateFAdd(x, like(x, -0.0)));
 }
 
-llvm::Value* Instructions::scalef(llvm::Value* x, llvm::Value* power) {
+llvm::Value* Instructions::scalef(llvm::Value* x, llvm::Value* power, Range range) {
   const bool single = x->getType()->getScalarType()->isFloatTy();
   const unsigned lanes = lanes_of(x), native = single ? 16 : 8;
   // An infinite count would make a NaN of zero or infinity.
-  power = b.CreateSelect(b.CreateFCmpOGT(power, like(x, 5000)), like(x, 5000), power);
-  power = b.CreateSelect(b.CreateFCmpOLT(power, like(x, -5000)), like(x, -5000), power);
+  if (!range.within(-5000, 5000)) {
+    power = b.CreateSelect(b.CreateFCmpOGT(power, like(x, 5000)), like(x, 5000), power);
+    power = b.CreateSelect(b.CreateFCmpOLT(power, like(x, -5000)), like(x, -5000), power);
+  }
   const auto native_piece = [&](llvm::Value* a, llvm::Value* p, unsigned width) -> llvm::Value* {
     llvm::Type* const t = a->getType();
     const unsigned bits = width * (single ? 32 : 64);
@@ -363,30 +365,35 @@ llvm::Value* Instructions::scalef(llvm::Value* x, llvm::Value* power) {
 // x * 2^n in three exact-but-for-the-last factors, as C's scalbn: where n is below the exponent range, the first two steps
 // leave at least 24 (53) binary digits to the last, so that a value which they had to round ends below half the smallest
 // subnormal and no result is rounded twice.
-llvm::Value* Instructions::ldexp(llvm::Value* x, llvm::Value* power) {
+// Steps that the range of n makes idle, or multiplications by 1, are left out.
+llvm::Value* Instructions::ldexp(llvm::Value* x, llvm::Value* power, Range range) {
   const bool single = x->getType()->getScalarType()->isFloatTy();
-  const std::int64_t top = single ? 127 : 1023, bottom = single ? -126 : -1022, digits = single ? 24 : 53;
+  const int top = single ? 127 : 1023, bottom = single ? -126 : -1022, digits = single ? 24 : 53;
   llvm::Type* const ints = int_type_like(x);
-  llvm::Value *const low = like(x, 3 * static_cast<double>(bottom)), *const high = like(x, 3 * static_cast<double>(top));
-  llvm::Value* n = b.CreateSelect(b.CreateFCmpOGT(power, low), power, low);  // a NaN is put back at the end
-  n = b.CreateSelect(b.CreateFCmpOLT(n, high), n, high);
+  llvm::Value* n = power;  // a NaN is put back at the end
+  if (!range.within(3 * bottom, 3 * top)) {
+    llvm::Value *const low = like(x, 3 * bottom), *const high = like(x, 3 * top);
+    n = b.CreateSelect(b.CreateFCmpOGT(n, low), n, low);
+    n = b.CreateSelect(b.CreateFCmpOLT(n, high), n, high);
+    range = {std::max<double>(range.low, 3 * bottom), std::min<double>(range.high, 3 * top)};
+  }
   llvm::Value* result = x;
   const auto multiply = [&](llvm::Value* exponent) {
     // exponent + 1.5 * 2^23 (2^52) holds the integer in its low bits, so that no conversion of f64 to i64 is needed.
-    llvm::Value* const biased =
-        b.CreateBitCast(b.CreateFAdd(exponent, like(x, (single ? 0x1.8p23 : 0x1.8p52) + static_cast<double>(top))), ints);
+    llvm::Value* const biased = b.CreateBitCast(b.CreateFAdd(exponent, like(x, (single ? 0x1.8p23 : 0x1.8p52) + top)), ints);
     llvm::Value* const factor = b.CreateBitCast(b.CreateShl(biased, llvm::ConstantInt::get(ints, single ? 23 : 52)), x->getType());
     result = b.CreateFMul(result, factor);
   };
-  for (int step = 0; step < 2; ++step) {
-    llvm::Value* const up = b.CreateFCmpOGT(n, like(x, static_cast<double>(top)));
-    llvm::Value* const down = b.CreateFCmpOLT(n, like(x, static_cast<double>(bottom)));
-    llvm::Value* const part = b.CreateSelect(up, like(x, static_cast<double>(top)),
-                                             b.CreateSelect(down, like(x, static_cast<double>(bottom + digits)), like(x, 0)));
+  for (int step = 0; step < 2 && !range.within(bottom, top); ++step) {
+    llvm::Value* const up = b.CreateFCmpOGT(n, like(x, top));
+    llvm::Value* const down = b.CreateFCmpOLT(n, like(x, bottom));
+    llvm::Value* const part = b.CreateSelect(up, like(x, top), b.CreateSelect(down, like(x, bottom + digits), like(x, 0)));
     multiply(part);
     n = b.CreateFSub(n, part);
+    if (range.low < bottom) range.low = std::min<double>(range.low - (bottom + digits), bottom);
+    if (range.high > top) range.high = std::max<double>(range.high - top, top);
   }
-  n = b.CreateSelect(b.CreateFCmpOLT(n, like(x, static_cast<double>(bottom))), like(x, static_cast<double>(bottom)), n);
+  if (range.low < bottom) n = b.CreateSelect(b.CreateFCmpOLT(n, like(x, bottom)), like(x, bottom), n);
   multiply(n);
   return b.CreateSelect(b.CreateFCmpUNO(power, power), power, result);
 }

@@ -8,6 +8,7 @@
 
 #include <span>
 
+#include "codegen/cpu/ranges.h"
 #include "ir/primitive.h"
 #include "ir/target.h"
 
@@ -33,7 +34,8 @@ class Instructions {
   llvm::Value* splat(llvm::Value* scalar, unsigned lanes);
 
   // The operands have the same number of lanes each, which the result has too. `check` passes its operand through.
-  llvm::Value* emit(const ir::Instruction& instruction, std::span<llvm::Value* const> in);
+  // `last` is what the last operand is known to lie between.
+  llvm::Value* emit(const ir::Instruction& instruction, std::span<llvm::Value* const> in, Range last = {});
 
   // Splits, and joins again, vectors into pieces of `lanes`.
   llvm::Value* slice(llvm::Value* vector, unsigned first, unsigned lanes);
@@ -48,8 +50,8 @@ class Instructions {
   llvm::Value* arithmetic(const ir::Instruction& i, std::span<llvm::Value* const> in);
   llvm::Value* rounding(ir::Primitive op, llvm::Value* x);
   llvm::Value* round_without_sse41(ir::Primitive op, llvm::Value* x);
-  llvm::Value* ldexp(llvm::Value* x, llvm::Value* power);
-  llvm::Value* scalef(llvm::Value* x, llvm::Value* power);
+  llvm::Value* ldexp(llvm::Value* x, llvm::Value* power, Range range);
+  llvm::Value* scalef(llvm::Value* x, llvm::Value* power, Range range);
   llvm::Value* fma_in_f64(llvm::Value* x, llvm::Value* y, llvm::Value* z);
   llvm::Value* divide(const ir::Instruction& i, llvm::Value* a, llvm::Value* b);
   llvm::Value* exact_quotient(DType t, llvm::Value* a, llvm::Value* b);

@@ -82,6 +82,54 @@ Launch values_for(const ir::Instruction& instruction, std::mt19937_64& random) {
 
 }  // namespace
 
+TEST_CASE("ldexp of a count whose range is known equals the interpreter", "[cpu]") {
+  std::mt19937_64 random(11);
+  const std::pair<int, int> ranges[] = {{-126, 127}, {-127, 128}, {-150, 129}, {-151, 300}, {-400, 10}, {-1022, 1023},
+                                        {-1076, 1025}, {-4000, 4000}, {-5001, 5001}, {3, 200}, {-300, -130}};
+  for (const std::string& target : host_targets())
+    for (const DType type : {DType::f32, DType::f64}) {
+      std::vector<ir::Kernel> kernels;
+      for (const auto& [low, high] : ranges)
+        for (const bool reversed : {false, true})  // the condition, or the sides of the select
+          kernels.push_back(parse(fmt::format(R"(kernel scaled(%b0: {0} read, %b1: {0} read, %b2: {0} write; n) {{
+  %0 = constant.{0} {1}
+  %1 = constant.{0} {2}
+  for parallel %i0 in n step 16 {{
+    %2 = load %b0[%i0 * 1]
+    %3 = load %b1[%i0 * 1]
+    %4 = lt.{0} %{3}
+    %5 = select.{0} %4, %{4}
+    %6 = lt.{0} %5, %0
+    %7 = select.{0} %6, %0, %5
+    %8 = round_even.{0} %7
+    %9 = ldexp.{0} %2, %8
+    store %b2[%i0 * 1], %9
+  }}
+}}
+)",
+                                              name(type), low, high, reversed ? "3, %1" : "1, %3", reversed ? "3, %1" : "1, %3")));
+      const Compiled compiled = compile(target, kernels);
+      for (std::size_t k = 0; k < kernels.size(); ++k) {
+        Launch launch{{{type, {}}, {type, {}}, {type, {}}}, {0}, {}, 2};
+        const auto add = [&](std::uint64_t x, double count) {
+          append(launch.buffers[0], x);
+          append(launch.buffers[1], type == DType::f32 ? ir::to_bits(static_cast<float>(count)) : ir::to_bits(count));
+          append(launch.buffers[2], 0);
+          ++launch.sizes[0];
+        };
+        const auto [low, high] = ranges[k / 2];
+        for (const std::uint64_t x : specials(type)) {
+          for (const int around : {low, high, -126, 127, -150, -1022, -1074, 1023, 0})
+            for (int step = -2; step <= 2; ++step) add(x, around + step);
+          for (const double special : {1e30, -1e30, HUGE_VAL, -HUGE_VAL, std::nan("")}) add(x, special);
+        }
+        for (int i = 0; i < 4000; ++i) add(random_bits(type, random), static_cast<double>(random() % 2400) - 1200);
+        INFO(target << " " << name(type) << " from " << low << " to " << high);
+        check_code(kernels[k], compiled.code->entry(k), launch);
+      }
+    }
+}
+
 TEST_CASE("each primitive on each dtype equals the interpreter", "[cpu][sweep]") {
   std::mt19937_64 random(20250101);
   const std::vector<ir::Instruction> instructions = all_instructions();
