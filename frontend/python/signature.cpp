@@ -161,6 +161,7 @@ TensorOptions Arguments::options() const {
   TensorOptions options;
   options.dtype = dtype_or_none(at);
   if (!none(at + 2)) require_supported_device(values_[at + 2]);
+  if (!none(at + 4) && boolean(at + 4)) raise(PyExc_NotImplementedError, "requires_grad=True: this version of braze computes no gradients yet");
   return options;
 }
 
