@@ -37,6 +37,9 @@ if [[ ! -e $machine/etc/debian_version ]]; then
   awk '{ print "deb", $1, $2, $3 }' <<<"$sources" >"$machine/etc/apt/sources.list"
 fi
 cp -L /etc/resolv.conf /etc/hosts "$machine/etc/"
+# How this machine reaches PyPI: its certificates and pip's settings, where it has any of its own.
+cp -L /etc/ssl/certs/ca-certificates.crt "$machine/etc/ssl/certs/"
+[[ ! -e /etc/pip.conf ]] || cp -L /etc/pip.conf "$machine/etc/"
 
 rm -rf --one-file-system "${machine:?}/$root" "$machine/root/braze.bundle"
 mkdir -p "$machine/root/.cache/ccache" "$machine/$(dirname "$root")"
