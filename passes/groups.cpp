@@ -96,8 +96,9 @@ class GroupChecker {
         dot = &node;
       }
       if (node.op == Op::accumulate || node.op == Op::put) alone = &node;
-      group_law(!ir::info(node.op).routine() || group.nodes.size() == 1, "kernel {}: {} is a routine, which stands alone", group.name,
-                ir::name(node.op));
+      const bool only = group.nodes.size() == 1 &&
+                        std::all_of(group.outputs.begin(), group.outputs.end(), [&](Value output) { return output.node == id; });
+      group_law(!ir::info(node.op).routine() || only, "kernel {}: {} is a routine, which stands alone", group.name, ir::name(node.op));
       if (!ir::info(node.op).reduction()) continue;
       group_law(!is_mixed(node), "kernel {}: {} reduces axes that do not stand together: reduce the last ones first", group.name,
                 ir::name(node.op));

@@ -198,7 +198,7 @@ TEST_CASE("groups that no kernel can hold are the error of who wrote them") {
   struct Wrong {
     std::string body, says;
   };
-  // Each on %x: f32[n, m], %y: f32[n], %q: f32[m, m]; m * m elements are k.
+  // Each on %x: f32[n, m], %y: f32[n], %q: f32[m, m] and a scalar %s; m * m elements are k.
   for (const Wrong& wrong : {
            Wrong{R"(kernel a -> %1, %2 {
     %0 = exp %x : f32[n, m]
@@ -258,6 +258,11 @@ TEST_CASE("groups that no kernel can hold are the error of who wrote them") {
   }
   return %0, %1)",
                  "accumulate must be all that it puts out"},
+           Wrong{R"(kernel a -> %0#0, %s {
+    %0:2 = sort %y {axis = 0, descending = false} : f32[n], i64[n]
+  }
+  return %0#0, %s)",
+                 "kernel a: sort is a routine, which stands alone"},
            Wrong{R"(kernel a -> %1 {
     %0 = store %y, %y {offset = 0, sizes = [n], strides = [1]} : f32[n]
     %1 = exp %0 : f32[n]
@@ -297,7 +302,7 @@ TEST_CASE("groups that no kernel can hold are the error of who wrote them") {
                  "is put out by no kernel"},
        }) {
     INFO(wrong.body);
-    const std::string text = "braze.ir 1\ngraph f(%x: f32[n, m], %y: f32[n], %q: f32[m, m], k: index) {\n  " + wrong.body + "\n}\n";
+    const std::string text = "braze.ir 1\ngraph f(%x: f32[n, m], %y: f32[n], %q: f32[m, m], %s: f32[] scalar, k: index) {\n  " + wrong.body + "\n}\n";
     try {
       run_pipeline(parse_module(text), {});
       FAIL("nothing was thrown");
