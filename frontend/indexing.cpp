@@ -225,7 +225,7 @@ Tensor& Tensor::index_assign(std::span<const Index> indices, const In& value) {
   const Resolved r = Resolver(*this, indices).run();
   if (r.tensors.empty()) {
     const Tensor view = make_view(*this, r.view);
-    write(checked(view), fitted(value, dtype(), r.view.sizes, where), where);
+    write_cast(checked(view), value, where);
     return *this;
   }
   const engine::Value at = positions(r, value.where());

@@ -29,8 +29,9 @@ Tensor& Tensor::operator=(Tensor&& other) & noexcept {
   return *this;
 }
 
-void Tensor::operator=(const In& value) && { copy_(value); }
-void Tensor::operator=(const Tensor& value) && { copy_(value); }
+// Unlike copy_, an assignment drops leading dims of one.
+void Tensor::operator=(const In& value) && { write_cast(checked(*this), value, location(value.where())); }
+void Tensor::operator=(const Tensor& value) && { write_cast(checked(*this), In(value), {}); }
 
 Tensor Tensor::adopt(TensorImpl* impl) {
   Tensor t;

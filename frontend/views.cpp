@@ -207,8 +207,7 @@ Tensor ViewMethods::view(SizesView sizes) const {
   const std::optional<Dims> strides = view_strides(g, wanted);
   require<ShapeError>(strides.has_value(),
                       "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous "
-                      "subspaces): sizes {} and strides {} as {}. Use .reshape(...) instead.",
-                      sizes_text(g.sizes), sizes_text(g.strides), sizes_text(wanted));
+                      "subspaces). Use .reshape(...) instead.");
   return make_view(self, {g.offset, wanted, *strides});
 }
 
