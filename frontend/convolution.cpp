@@ -1,6 +1,6 @@
 // Convolutions as one batched dot of the weights with the input's sliding windows, which are a strided view of it.
 #include "braze/functions.h"
-#include "frontend/source_line.h"
+#include "frontend/formula.h"
 #include "frontend/windows.h"
 
 namespace braze {
@@ -47,6 +47,18 @@ Geometry over_windows(const Geometry& g, const Windows& w, std::span<const std::
 
 Tensor windows_of(const Tensor& padded, const Windows& w, std::span<const std::int64_t> out) {
   return make_view(padded, over_windows(checked(padded).layout(), w, out));
+}
+
+Sizes kernel_dims(std::size_t rank) {
+  Sizes dims;
+  for (std::size_t i = 0; i < rank; ++i) dims.push_back(static_cast<std::int64_t>(2 + i));
+  return dims;
+}
+
+bool are_few(const Tensor& windows, std::size_t rank) {
+  std::int64_t count = 1;
+  for (const std::int64_t dim : kernel_dims(rank)) count *= windows.size(dim);
+  return count > 0 && count <= few_elements;
 }
 
 Tensor pad_spatial(const Tensor& x, std::span<const std::int64_t> low, std::span<const std::int64_t> high, Scalar value) {
@@ -144,21 +156,51 @@ Tensor along_channels(const Tensor& bias, std::size_t rank) {
   return bias.reshape(sizes);
 }
 
-// x is batched and padded.
-Tensor convolve(const Tensor& x, const Tensor& weight, const Tensor& bias, const Windows& w, std::int64_t groups) {
+Dims windows_along(const Tensor& x, const Windows& w) {
   Dims out;
-  std::int64_t places = 1;
-  for (std::size_t i = 0; i < w.rank(); ++i) {
+  for (std::size_t i = 0; i < w.rank(); ++i)
     out.push_back((x.size(static_cast<std::int64_t>(2 + i)) - w.reach(i)) / w.stride[i] + 1);
-    places *= out[i];
-  }
-  const std::int64_t batch = x.size(0), filters = weight.size(0), depth = weight.numel() / std::max<std::int64_t>(filters, 1);
-  const Tensor columns = windows_of(x, w, out).reshape({batch, groups, depth, places});
-  const Tensor rows = weight.reshape({groups, filters / groups, depth});
+  return out;
+}
+
+// One filter a channel: no product of matrices, but a chain of multiplications along the results.
+Tensor convolve_channels(const Tensor& windows, const Tensor& weight, std::size_t rank) {
+  const Tensor flat = weight.flatten(1);
+  return in_compute_type(windows, [&](const Tensor& wide) {
+    Tensor sum;
+    for_each_place(wide, rank, [&](std::int64_t n, const Tensor& at) {
+      const Tensor product = at * along_channels(flat.select(1, n).to(wide.dtype()), rank);
+      sum = sum.defined() ? sum + product : product;
+    });
+    return sum.contiguous();
+  });
+}
+
+// One dot: the windows as columns.
+Tensor convolve_all(const Tensor& windows, const Tensor& weight, const Dims& out, std::int64_t groups) {
+  const std::int64_t batch = windows.size(0), filters = weight.size(0), depth = weight.numel() / std::max<std::int64_t>(filters, 1);
   Sizes sizes{batch, filters};
   sizes.insert(sizes.end(), out.begin(), out.end());
-  const Tensor product = batched_dot(rows, columns).reshape(sizes);
-  return bias.defined() ? product + along_channels(bias, w.rank()) : product;
+  const Tensor columns = windows.reshape({batch, groups, depth, checked_numel(out)});
+  return batched_dot(weight.reshape({groups, filters / groups, depth}), columns).reshape(sizes);
+}
+
+// x is batched and padded. The columns are as many bytes as the kernel is times larger: a part of the batch at a time, so that they stay
+// in cache and take little memory.
+Tensor convolve(const Tensor& x, const Tensor& weight, const Tensor& bias, const Windows& w, std::int64_t groups) {
+  const Dims out = windows_along(x, w);
+  const Tensor windows = windows_of(x, w, out);
+  const auto biased = [&](const Tensor& t) { return bias.defined() ? t + along_channels(bias, w.rank()) : t; };
+  const bool own_filter = x.size(1) == groups && weight.size(0) == groups && are_few(windows, w.rank());
+  if (own_filter && windows.numel() > 0) return biased(convolve_channels(windows, weight, w.rank()));
+  constexpr std::int64_t most_bytes = std::int64_t{16} << 20;
+  const std::int64_t batch = x.size(0), bytes = windows.numel() / std::max<std::int64_t>(batch, 1) * x.element_size();
+  const std::int64_t part = std::max<std::int64_t>(1, most_bytes / std::max<std::int64_t>(bytes, 1));
+  if (batch <= part || windows.numel() <= x.numel()) return biased(convolve_all(windows, weight, out, groups));
+  std::vector<Tensor> parts;
+  for (std::int64_t start = 0; start < batch; start += part)
+    parts.push_back(biased(convolve_all(windows.narrow(0, start, std::min(part, batch - start)), weight, out, groups)));
+  return cat(parts);
 }
 
 // What "same" adds, the odd one at the end.

@@ -72,44 +72,25 @@ Pooling pooling(std::string_view name, const Tensor& x, std::size_t rank, SizesV
   return p;
 }
 
-// The dims of the kernel in [N, C, k..., o...].
-Sizes kernel_dims(std::size_t rank) {
-  Sizes dims;
-  for (std::size_t i = 0; i < rank; ++i) dims.push_back(static_cast<std::int64_t>(2 + i));
-  return dims;
-}
-
-// Windows of few elements are joined element by element: a chain of strided reads is one kernel that runs along the results, where a
-// reduction would run along the little kernel. In the order of the kernel, as PyTorch's loops join them.
-constexpr std::int64_t few = 32;
-template <class F>
-std::optional<Tensor> joined_windows(const Tensor& windows, std::size_t rank, F&& join) {
-  std::int64_t count = 1;
-  for (const std::int64_t dim : kernel_dims(rank)) count *= windows.size(dim);
-  if (count == 0 || count > few) return std::nullopt;
+// All elements of each window by a binary operation, or by a reduction where they are many.
+template <class F, class R>
+Tensor combine(const Tensor& windows, std::size_t rank, F&& binary, R&& reduction) {
+  if (!are_few(windows, rank)) return reduction(windows);
   Tensor out;
-  for (std::int64_t n = 0; n < count; ++n) {
-    Tensor at = windows;
-    for (std::int64_t left = n, i = static_cast<std::int64_t>(rank); i-- > 0;) {
-      const std::int64_t size = windows.size(2 + i);
-      at = at.select(2 + i, left % size);
-      left /= size;
-    }
-    out = out.defined() ? join(out, at) : at;
-  }
-  return out;
+  for_each_place(windows, rank, [&](std::int64_t, const Tensor& at) { out = out.defined() ? binary(out, at) : at; });
+  return out.contiguous();
 }
 
 Tensor maxima_of(const Tensor& windows, std::size_t rank) {
-  if (auto joined = joined_windows(windows, rank, [](const Tensor& a, const Tensor& b) { return maximum(a, b); }))
-    return joined->contiguous();
-  return windows.amax(kernel_dims(rank));
+  return combine(
+      windows, rank, [](const Tensor& a, const Tensor& b) { return maximum(a, b); },
+      [&](const Tensor& w) { return w.amax(kernel_dims(rank)); });
 }
 
 Tensor sums_of(const Tensor& windows, std::size_t rank) {
-  if (auto joined = joined_windows(windows, rank, [](const Tensor& a, const Tensor& b) { return a + b; }))
-    return joined->contiguous();
-  return windows.sum(kernel_dims(rank)).to(windows.dtype());
+  return combine(
+      windows, rank, [](const Tensor& a, const Tensor& b) { return a + b; },
+      [&](const Tensor& w) { return w.sum(kernel_dims(rank)).to(w.dtype()); });
 }
 
 Scalar least(DType type) {
@@ -168,6 +149,37 @@ struct Maxima {
   Tensor values, indices;
 };
 
+// The same in one pass over small windows: a greater element takes over, and so does any NaN.
+Maxima maxima_with_places(const Tensor& windows, const Pooling& p) {
+  const Windows& w = p.windows;
+  const std::size_t rank = w.rank();
+  // The place of a window's first element, and that of its first element inside.
+  Tensor start = tensor(0), first = start;
+  for (std::size_t i = 0; i < rank; ++i) {
+    Sizes along(rank, 1);
+    along[i] = p.out[i];
+    const Tensor at = (arange(p.out[i]) * w.stride[i] - w.padding[i]).reshape(along);
+    start = start * p.size[i] + at;
+    first = first * p.size[i] + maximum(at, at % w.dilation[i]);
+  }
+  Maxima best;
+  for_each_place(windows, rank, [&](std::int64_t n, const Tensor& at) {
+    std::int64_t offset = 0, step = 1;
+    for (std::size_t i = rank; i-- > 0;) {
+      offset += n % w.kernel[i] * w.dilation[i] * step;
+      step *= p.size[i];
+      n /= w.kernel[i];
+    }
+    if (!best.values.defined()) {
+      best = {at, first.expand(at.sizes())};
+      return;
+    }
+    const Tensor wins = is_float(at.dtype()) ? (at > best.values) | isnan(at) : at > best.values;
+    best = {where(wins, at, best.values), where(wins, start + offset, best.indices)};
+  });
+  return {best.values.contiguous(), best.indices.contiguous()};
+}
+
 Maxima max_pool(std::string_view name, std::size_t rank, const In& input, SizesView kernel, SizesView stride, SizesView padding,
                 SizesView dilation, bool ceil_mode, bool indices) {
   const SourceLine line(input.where());
@@ -175,6 +187,10 @@ Maxima max_pool(std::string_view name, std::size_t rank, const In& input, SizesV
   if (x.tensor.dtype() == DType::boolean) not_implemented_for("max_pool2d", x.tensor.dtype());
   const Pooling p = pooling(name, x.tensor, rank, kernel, stride, padding, dilation, ceil_mode);
   const Tensor windows = windows_of(pad_spatial(x.tensor, p.windows.padding, p.high, least(x.tensor.dtype())), p.windows, p.out);
+  if (indices && are_few(windows, rank)) {
+    const Maxima m = maxima_with_places(windows, p);
+    return {x.result(m.values), x.result(m.indices)};
+  }
   const Tensor values = maxima_of(windows, rank);
   if (!indices) return {x.result(values), {}};
   std::vector<Tensor> positions;

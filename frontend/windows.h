@@ -35,6 +35,30 @@ Batched with_batch(std::string_view function, const Tensor& x, std::size_t rank)
 // [N, C, k..., o...] of a padded input: a view, nothing is copied. `out` windows a dim.
 Tensor windows_of(const Tensor& padded, const Windows& w, std::span<const std::int64_t> out);
 
+// The dims of the kernel in [N, C, k..., o...].
+Sizes kernel_dims(std::size_t rank);
+
+// Windows of few elements are joined element by element: a chain of strided reads is one kernel that runs along the results, where a
+// reduction would run along the little kernel. In the order of the kernel, as PyTorch's loops join them.
+constexpr std::int64_t few_elements = 32;
+bool are_few(const Tensor& windows, std::size_t rank);
+// Calls join(n, element n of each window: [N, C, o...]) for each place n of the kernel in turn.
+template <class F>
+void for_each_place(const Tensor& windows, std::size_t rank, F&& join) {
+  std::int64_t count = 1;
+  for (const std::int64_t dim : kernel_dims(rank)) count *= windows.size(dim);
+  for (std::int64_t n = 0; n < count; ++n) {
+    Tensor at = windows;
+    std::int64_t left = n;
+    for (auto i = static_cast<std::int64_t>(rank); i-- > 0;) {
+      const std::int64_t size = windows.size(2 + i);
+      at = at.select(2 + i, left % size);
+      left /= size;
+    }
+    join(n, at);
+  }
+}
+
 // Padding at both ends of each spatial dim.
 Tensor pad_spatial(const Tensor& x, std::span<const std::int64_t> low, std::span<const std::int64_t> high, Scalar value);
 

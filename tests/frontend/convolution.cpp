@@ -74,6 +74,17 @@ TEST_CASE("conv2d is the sum over channels and kernel") {
   }
 }
 
+TEST_CASE("a filter a channel, and batches larger than the columns may be") {
+  const Setting k{3, 3, 2, 1, 1, 4};
+  const Tensor x = ramp({2, 4, 9, 7}), w = ramp({4, 1, 3, 3});
+  CHECK(values(conv2d(x, w, {}, {2}, {1}, {1}, 4)) == convolution_by_loops(x, w, k));
+  CHECK(conv2d(x.to(bfloat16), w.to(bfloat16), ramp({4}).to(bfloat16), {2}, {1}, {1}, 4).dtype() == bfloat16);
+  const Tensor many = ramp({40, 8, 64, 64}), filters = ramp({3, 8, 3, 3}), whole = conv2d(many, filters, ramp({3}));
+  CHECK(whole.sizes() == Sizes{40, 3, 62, 62});
+  for (const std::int64_t n : {0, 17, 39})
+    CHECK(values(whole.select(0, n)) == values(conv2d(many.select(0, n), filters, ramp({3}))));
+}
+
 TEST_CASE("conv1d, conv3d, names of paddings, inputs without a batch") {
   const Tensor x = ramp({2, 3, 8}), w = ramp({4, 3, 3});
   CHECK(values(conv1d(x, w, {}, {2}, {1})) == values(conv2d(x.unsqueeze(2), w.unsqueeze(2), {}, {1, 2}, {0, 1})));
@@ -144,7 +155,8 @@ TEST_CASE("max_pool takes the greatest, and the first of equals") {
   const Tensor x = ramp({2, 3, 6, 7});
   const Shape2 s{2, 3, 6, 7};
   const Floats source = values(x);
-  for (const Setting& k : {Setting{2, 2, 2, 0, 1, 1}, Setting{3, 3, 1, 1, 1, 1}, Setting{3, 2, 2, 1, 2, 1}}) {
+  for (const Setting& k :
+       {Setting{2, 2, 2, 0, 1, 1}, Setting{3, 3, 1, 1, 1, 1}, Setting{3, 2, 2, 1, 2, 1}, Setting{6, 6, 3, 2, 1, 1}}) {
     CAPTURE(k.kh, k.kw, k.stride, k.padding, k.dilation);
     const auto [pooled, places] = max_pool2d_with_indices(x, {k.kh, k.kw}, {k.stride}, {k.padding}, {k.dilation});
     CHECK(values(max_pool2d(x, {k.kh, k.kw}, {k.stride}, {k.padding}, {k.dilation})) == values(pooled));
@@ -173,6 +185,8 @@ TEST_CASE("max_pool takes the greatest, and the first of equals") {
   CHECK(values(max_pool1d(tensor({{1., NAN, 3., 2.}}), {2}))[1] == 3);
   CHECK(std::isnan(values(max_pool1d(tensor({{1., NAN, 3., 2.}}), {2}))[0]));
   CHECK(max_pool1d_with_indices(tensor({{1., NAN, NAN, 2.}}), {4}).second.item<std::int64_t>() == 2);
+  const Tensor nothing = full({1, 5}, -INFINITY);
+  CHECK(max_pool1d_with_indices(nothing, {3}, {2}, {1}).second.to_vector<std::int64_t>() == std::vector<std::int64_t>{0, 1, 3});
   CHECK_THROWS_WITH(max_pool2d(x, {2}, {}, {2}),
                     "pad should be at most half of effective kernel size, but got pad=2, kernel_size=2 and dilation=1");
   CHECK_THROWS_WITH(max_pool2d(ones({1, 2, 2}), {3}),
