@@ -131,7 +131,7 @@ void add_floats(std::vector<Helper>& out) {
                "double ldexp_f64(double a, double n) { return n != n ? a + n : ldexp(a, int(fmin(fmax(n, -5000.0), 5000.0))); }");
 }
 
-// Library functions that CUDA lacks; in f32 they compute in f64.
+// Library functions that CUDA lacks; in f32 they compute in f64. Long, so that a copy at each call would take NVRTC minutes.
 void add_special_functions(std::vector<Helper>& out) {
   const std::size_t first = out.size();
   // A function needs those before it that its text calls, and what they need.
@@ -144,7 +144,7 @@ void add_special_functions(std::vector<Helper>& out) {
       needs.push_back(out[i].name);
       needs.insert(needs.end(), out[i].needs.begin(), out[i].needs.end());
     }
-    add_function(out, std::move(name), std::move(needs), text);
+    out.push_back({std::move(name), std::move(needs), "__device__ __noinline__ " + std::string(text)});
   };
 #define BRAZE_SPECIAL_FUNCTION(name, ...) add(#name, #__VA_ARGS__);
 #include "ir/special_functions.def"
