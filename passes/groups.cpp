@@ -27,19 +27,20 @@ struct Rows {
 
 class GroupChecker {
  public:
-  explicit GroupChecker(const Module& module) : module_(module), graph_(module.graph), extents_(graph_, index_), in_memory_(graph_.size()) {}
+  explicit GroupChecker(const Module& module) : module_(module), graph_(module.graph), extents_(graph_, index_) {}
 
   void run() {
     for (const Group& group : module_.groups)
       for (const NodeId node : group.nodes)
         group_law(node < graph_.size(), "kernel {} has node {}, the graph has {}", group.name, node, graph_.size());
-    for (const Value parameter : graph_.parameters()) in_memory_[parameter.node] = !is_immediate(graph_.node(parameter));
+    for (const Value parameter : graph_.parameters())
+      if (!is_immediate(graph_.node(parameter))) in_memory_.insert(key(parameter));
     for (const Group& group : module_.groups) {
       inside_ = {group.nodes.begin(), group.nodes.end()};
       check_reads(group);
       check_outputs(group);
       check_domain(group);
-      for (const Value output : group.outputs) in_memory_[output.node] = true;
+      for (const Value output : group.outputs) in_memory_.insert(key(output));
     }
     for (const Value result : graph_.results)
       group_law(is_in_memory(result), "the result {} is put out by no kernel", describe(result));
@@ -52,7 +53,8 @@ class GroupChecker {
     if (node.op == Op::parameter) return fmt::format("%{}", graph_.parameter_name(node.as<ir::Parameter>().number));
     return fmt::format("{} : {}", ir::name(node.op), ir::text(graph_.type(value), graph_.symbols));
   }
-  bool is_in_memory(Value value) const { return in_memory_[stored_value(graph_, value).node]; }
+  static std::uint64_t key(Value value) { return std::uint64_t{value.node} << 32 | value.result; }
+  bool is_in_memory(Value value) const { return in_memory_.contains(key(stored_value(graph_, value))); }
 
   void check_reads(const Group& group) const {
     for (const NodeId id : group.nodes) {
@@ -130,7 +132,7 @@ class GroupChecker {
   const ir::Graph& graph_;
   ir::IndexTable index_;
   const Extents extents_;
-  std::vector<bool> in_memory_;
+  std::unordered_set<std::uint64_t> in_memory_;
   std::unordered_set<NodeId> inside_;
 };
 

@@ -263,6 +263,14 @@ TEST_CASE("groups that no kernel can hold are the error of who wrote them") {
   }
   return %0#0, %s)",
                  "kernel a: sort is a routine, which stands alone"},
+           Wrong{R"(kernel a -> %0#0 {
+    %0:2 = sort %y {axis = 0, descending = false} : f32[n], i64[n]
+  }
+  kernel b -> %1 {
+    %1 = neg %0#1 : i64[n]
+  }
+  return %1)",
+                 "kernel b: neg reads (sort : i64[n]), which is neither in the kernel nor put out by an earlier one"},
            Wrong{R"(kernel a -> %1 {
     %0 = store %y, %y {offset = 0, sizes = [n], strides = [1]} : f32[n]
     %1 = exp %0 : f32[n]
