@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <tuple>
 
 #include "braze/functions.h"
 #include "frontend/reductions.h"
@@ -89,6 +90,31 @@ Unique of_slices(const Tensor& x, const UniqueOptions& options, bool sorted) {
   return result;
 }
 
+// From `min` to `max`; where they are equal, from the least to the greatest element; where those are, one more to either side.
+std::pair<double, double> bin_range(std::string_view function, const Tensor& x, double min, double max) {
+  if (min == max && x.numel() > 0) {
+    min = x.min().item<double>();
+    max = x.max().item<double>();
+  }
+  require(std::isfinite(min) && std::isfinite(max), "{}: range of [{}, {}] is not finite", function, min, max);
+  require(min <= max, "{}: max must be larger than min", function);
+  if (min == max) return {min - 1, max + 1};
+  return {min, max};
+}
+
+void require_histogram(const Tensor& x, const Tensor& weight) {
+  if (!is_float(x.dtype())) not_implemented_for("histogram_cpu", x.dtype());
+  if (!weight.defined()) return;
+  require(weight.sizes() == x.sizes(),
+          "torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor excluding its innermost dimension, "
+          "but got input with shape {} and weight with shape {}",
+          sizes_text(x.sizes()), sizes_text(weight.sizes()));
+  require<TypeError>(weight.dtype() == x.dtype(),
+                     "torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same dtype, but got "
+                     "input({}), and weight({})",
+                     info(x.dtype()).scalar_name, info(weight.dtype()).scalar_name);
+}
+
 }  // namespace
 
 Unique unique(const In& x, UniqueOptions options) {
@@ -124,22 +150,47 @@ Tensor histc(const In& x, std::int64_t bins, double min, double max) {
   const Tensor& self = require_tensor("histc", x);
   if (!is_float(self.dtype())) not_implemented_for("histogram_cpu", self.dtype());
   require(bins > 0, "torch.histc(): bins must be > 0, but got {}", bins);
-  if (min == max && self.numel() > 0) {
-    min = self.min().item<double>();
-    max = self.max().item<double>();
-  }
-  require(std::isfinite(min) && std::isfinite(max), "torch.histc: range of [{}, {}] is not finite", min, max);
-  require(min <= max, "torch.histc: max must be larger than min");
-  if (min == max) {
-    min -= 1;
-    max += 1;
-  }
+  std::tie(min, max) = bin_range("torch.histc", self, min, max);
   const Tensor flat = widened(self.reshape({self.numel()}));
   const Tensor inside = logical_and(flat >= min, flat <= max);
   // The last bin holds its upper edge too. What is outside counts nothing in bin 0.
   const Tensor place = minimum(((flat - min) * static_cast<double>(bins) / (max - min)).to(DType::i64), bins - 1);
   const Tensor counts = scatter_add(zeros({bins}, {flat.dtype()}), 0, where(inside, place, 0), inside.to(flat.dtype()));
   return counts.to(self.dtype());
+}
+
+Histogram histogram(const In& x, std::int64_t bins, const HistogramOptions& options) {
+  const SourceLine line(x.where());
+  const Tensor& self = require_tensor("histogram", x);
+  require_histogram(self, options.weight);
+  require(bins > 0, "torch.histogram(): bins must be > 0, but got {}", bins);
+  double min = 0, max = 0;
+  if (options.range) {
+    std::tie(min, max) = *options.range;
+    require(min <= max, "torch.histogram(): min should not exceed max, but got min {} max {}", min, max);
+  }
+  std::tie(min, max) = bin_range("torch.histogram()", self, min, max);
+  return histogram(x, linspace(min, max, bins + 1, {self.dtype()}), options);
+}
+
+Histogram histogram(const In& x, const Tensor& edges, const HistogramOptions& options) {
+  const SourceLine line(x.where());
+  const Tensor& self = require_tensor("histogram", x);
+  require_histogram(self, options.weight);
+  require(edges.dim() == 1 && edges.numel() > 0, "torch.histogram(): bins tensor should have one dimension and one element at least, but got {}",
+          sizes_text(edges.sizes()));
+  require(edges.dtype() == self.dtype(), "torch.histogram(): input tensor and bins tensors should have the same dtype, but got input with dtype {} and bins with dtype {}",
+          info(self.dtype()).scalar_name, info(edges.dtype()).scalar_name);
+  const std::int64_t bins = edges.numel() - 1;
+  if (bins == 0) return {zeros({0}, {self.dtype()}), edges.clone()};
+  const Tensor flat = self.reshape({self.numel()});
+  // The last bin holds its upper edge too. What is outside weighs nothing in bin 0.
+  const Tensor inside = logical_and(flat >= edges(0), flat <= edges(bins));
+  const Tensor place = minimum(searchsorted(edges, flat, {.right = true}) - 1, bins - 1);
+  const Tensor weight = options.weight.defined() ? options.weight.reshape({self.numel()}) : ones({self.numel()}, {self.dtype()});
+  Tensor hist = scatter_add(zeros({bins}, {self.dtype()}), 0, where(inside, place, 0), where(inside, weight, 0));
+  if (options.density) hist = hist / (hist.sum() * diff(edges));
+  return {hist, edges.clone()};
 }
 
 }  // namespace braze

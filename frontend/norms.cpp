@@ -153,6 +153,11 @@ Tensor normalize(const In& x, double p, std::int64_t dim, double eps) {
   return div(x, maximum(norms, eps));
 }
 
+Tensor pairwise_distance(const In& x1, const Tensor& x2, double p, double eps, bool keepdim) {
+  const SourceLine line(x1.where());
+  return linalg::vector_norm(sub(x1, x2) + eps, p, -1, keepdim);
+}
+
 Tensor cosine_similarity(const In& x1, const Tensor& x2, std::int64_t dim, double eps) {
   const Tensor& first = require_tensor("cosine_similarity", x1);
   const SourceLine line(x1.where());

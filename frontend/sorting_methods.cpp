@@ -69,5 +69,11 @@ Tensor SortingMethods::bincount(const Tensor& weights, std::int64_t minlength, W
 Tensor SortingMethods::histc(std::int64_t bins, double min, double max, Where where) const {
   return braze::histc(In(self_of(this), where), bins, min, max);
 }
+Histogram SortingMethods::histogram(std::int64_t bins, const HistogramOptions& options, Where where) const {
+  return braze::histogram(In(self_of(this), where), bins, options);
+}
+Histogram SortingMethods::histogram(const Tensor& edges, const HistogramOptions& options, Where where) const {
+  return braze::histogram(In(self_of(this), where), edges, options);
+}
 
 }  // namespace braze

@@ -17,6 +17,8 @@ Object asked_for(const Unique& unique, const UniqueOptions& options) {
   return Object::steal(results.size() == 1 ? to_python(results[0]) : to_python(results));
 }
 
+std::pair<Tensor, Tensor> pair(const Histogram& h) { return {h.hist, h.bin_edges}; }
+
 SearchOptions search_options(std::string_view function, const Arguments& a, std::size_t out_int32, std::size_t right, std::size_t side) {
   SearchOptions options{.right = a.boolean(right), .out_int32 = a.boolean(out_int32)};
   if (a.none(side)) return options;
@@ -109,6 +111,20 @@ const Rows rows{
      "How often 0, 1, ... occur in a vector of integers, or the sums of their weights."},
     {"histc(Tensor input, int bins=100, Scalar min=0, Scalar max=0)", both | out,
      [](Arguments& a) { return histc(a.in(0), a.integer(1), a.number(2), a.number(3)); }, "Counts in equal bins from `min` to `max`."},
+    {"histogram(Tensor input, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)", both | out,
+     [](Arguments& a) { return pair(histogram(a.in(0), a.tensor(1), {.weight = a.tensor_or_none(2), .density = a.boolean(3)})); }},
+    {"histogram(Tensor input, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)",
+     both | out,
+     [](Arguments& a) {
+       HistogramOptions options{.weight = a.tensor_or_none(3), .density = a.boolean(4)};
+       if (!a.none(2)) {
+         const std::vector<double> range = a.numbers(2);
+         if (range.size() != 2) raise(PyExc_RuntimeError, "torch.histogramdd: for a 1-dimensional histogram range should have 2 elements, but got {}", range.size());
+         options.range = {range[0], range[1]};
+       }
+       return pair(histogram(a.in(0), a.integer(1), options));
+     },
+     "Counts, or sums of weights, in equal bins or between given edges, and the edges."},
 };
 
 }  // namespace

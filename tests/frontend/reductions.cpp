@@ -229,6 +229,7 @@ TEST_CASE("norms") {
   close(normalize(m()), {0.588348388671875f, -0.1961161345243454f, 0.7844645380973816f, 0.09667365252971649f, 0.48336827754974365f,
                          -0.8700628876686096f});
   close(normalize(zeros({2}), 2, 0), {0, 0});
+  close(pairwise_distance(m(), m() + 1), {1.7320491f, 1.7320491f});
   close(cosine_similarity(m()(0), m()(1), 0), {-0.7204520106315613f});
   CHECK(refused<Error>([] { linalg::vector_norm(zeros({0}), inf); }) ==
         "linalg.vector_norm cannot compute the inf norm on an empty tensor because the operation does not have an identity");

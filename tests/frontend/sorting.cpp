@@ -210,5 +210,12 @@ TEST_CASE("counting") {
   CHECK(floats(histc(tensor({0., 1., 2., 3., 4.}), 4)) == Floats{1, 1, 1, 2});
   CHECK(floats(histc(tensor({1., 2., 3.}), 2, 0, 4)) == Floats{1, 2});
   CHECK(floats(histc(tensor({-1., not_a_number, 0.5, 9.}), 2, 0, 4)) == Floats{1, 0});
+  // numpy.histogram agrees with PyTorch here.
+  const Tensor h = tensor({1., 2., 1., 4.});
+  CHECK(floats(histogram(h, 4, {.range = std::pair(0., 3.)}).hist) == Floats{0, 2, 1, 0});
+  CHECK(floats(histogram(h, 4, {.range = std::pair(0., 3.)}).bin_edges) == Floats{0, 0.75, 1.5, 2.25, 3});
+  CHECK(floats(histogram(h, tensor({0., 1., 2., 4.})).hist) == Floats{0, 2, 2});
+  CHECK(floats(histogram(h, 3, {.weight = tensor({1., 2., 4., 8.})}).hist) == Floats{5, 2, 8});
+  close(histogram(h, 3, {.density = true}).hist, {0.5, 0.25, 0.25});
   CHECK(refused<Error>([] { histc(ones({2}), 0); }) == "torch.histc(): bins must be > 0, but got 0");
 }

@@ -92,6 +92,8 @@ Tensor dist(const In& x, const Tensor& other, double p = 2);  // norm of the dif
 Tensor renorm(const In& x, double p, std::int64_t dim, double maxnorm);
 // torch.nn.functional: x / max(norm, eps); and the cosine of the angle between rows, broadcasting.
 Tensor normalize(const In& x, double p = 2, std::int64_t dim = 1, double eps = 1e-12);
+// The p-norm of x1 - x2 + eps over the last dim.
+Tensor pairwise_distance(const In& x1, const Tensor& x2, double p = 2, double eps = 1e-6, bool keepdim = false);
 Tensor cosine_similarity(const In& x1, const Tensor& x2, std::int64_t dim = 1, double eps = 1e-8);
 
 namespace linalg {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string_view>
+#include <utility>
 
 #include "braze/tensor.h"
 
@@ -73,5 +74,18 @@ Unique unique_consecutive(const In& x, UniqueOptions options = {});  // in order
 Tensor bincount(const In& x, const Tensor& weights = {}, std::int64_t minlength = 0);
 // Counts in `bins` equal bins from `min` to `max`; where both are equal, from the least to the greatest element. Floats only.
 Tensor histc(const In& x, std::int64_t bins = 100, double min = 0, double max = 0);
+// Counts, or sums of weights, in equal bins over `range` (by default from the least to the greatest element), or in bins between
+// given edges. `density` divides by the total and by each bin's width. Floats only.
+// https://pytorch.org/docs/stable/generated/torch.histogram.html
+struct HistogramOptions {
+  std::optional<std::pair<double, double>> range;
+  Tensor weight;
+  bool density = false;
+};
+struct Histogram {
+  Tensor hist, bin_edges;
+};
+Histogram histogram(const In& x, std::int64_t bins, const HistogramOptions& options = {});
+Histogram histogram(const In& x, const Tensor& edges, const HistogramOptions& options = {});
 
 }  // namespace braze

@@ -15,6 +15,8 @@ namespace braze {
 class In;
 class Tensor;
 struct ValuesAndIndices;
+struct Histogram;
+struct HistogramOptions;
 struct Unique;
 struct UniqueOptions;
 
@@ -55,6 +57,8 @@ class SortingMethods {
   Tensor bincount(Where where = Where::current()) const;
   Tensor bincount(const Tensor& weights, std::int64_t minlength = 0, Where where = Where::current()) const;
   Tensor histc(std::int64_t bins = 100, double min = 0, double max = 0, Where where = Where::current()) const;
+  Histogram histogram(std::int64_t bins, const HistogramOptions& options, Where where = Where::current()) const;
+  Histogram histogram(const Tensor& edges, const HistogramOptions& options, Where where = Where::current()) const;
 
  protected:
   ~SortingMethods() = default;  // a base of Tensor, never used alone
