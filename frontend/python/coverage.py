@@ -5,6 +5,9 @@
 import os
 import sys
 
+# The package beside this file has no extension; the built one is meant.
+sys.path[:] = [p for p in sys.path if os.path.realpath(p or ".") != os.path.dirname(os.path.realpath(__file__))]
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 TARGET = os.path.join(os.path.dirname(os.path.dirname(HERE)), "docs", "coverage.md")
 

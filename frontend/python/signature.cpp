@@ -161,7 +161,6 @@ TensorOptions Arguments::options() const {
   TensorOptions options;
   options.dtype = dtype_or_none(at);
   if (!none(at + 2)) require_supported_device(values_[at + 2]);
-  if (!none(at + 4) && boolean(at + 4)) raise(PyExc_NotImplementedError, "requires_grad=True: this version of braze computes no gradients yet");
   return options;
 }
 
@@ -340,6 +339,11 @@ PyObject* Function::invoke(const Signature& signature, Arguments& arguments) con
   if (arguments.out_) {
     write_results(result.get(), arguments.out_, true, name);
     result = PyList_Check(arguments.out_) ? Object::steal(PySequence_Tuple(arguments.out_)) : Object::share(arguments.out_);
+  }
+  if (signature.options_at >= 0) {
+    const auto requires_grad = static_cast<std::size_t>(signature.options_at) + 4;
+    if (!arguments.none(requires_grad) && arguments.boolean(requires_grad))
+      Object::steal(PyObject_CallMethod(result.get(), "requires_grad_", nullptr));
   }
   if (signature.result_type) result = named(signature.result_type, result);
   return result.release();

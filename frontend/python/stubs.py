@@ -8,6 +8,9 @@ import os
 import re
 import sys
 
+# The package beside this file has no extension; the built one is meant.
+sys.path[:] = [p for p in sys.path if os.path.realpath(p or ".") != os.path.dirname(os.path.realpath(__file__))]
+
 TYPES = {"Tensor": "Tensor", "Tensor|Scalar": "Tensor | Number", "Scalar": "Number", "int": "_int", "float": "_float", "bool": "_bool",
          "ScalarType": "dtype | type", "Layout": "layout", "Device": "device | str | _int", "MemoryFormat": "memory_format",
          "Generator": "Generator", "str": "str", "object": "Any", "Size": "Size", "None": "None"}
@@ -83,6 +86,7 @@ class Row:
                 texts.append("*")
                 star = True
             text, is_ints = annotation(kind)
+            argument += "_" if argument in RESERVED else ""
             if is_ints and len(positional) == 1 and not keyword_only:
                 spread = len(texts)
             texts.append(f"{argument}: {text}" + (f" = {default}" if default is not None else ""))

@@ -241,7 +241,16 @@ Py_hash_t hash(PyObject* self) { return _Py_HashPointer(self); }
 
 PyObject* show(PyObject* self) {
   return guarded([&] {
-    const std::string text = tensor_of(self).str();
+    std::string text = tensor_of(self).str();
+    static PyObject* const mark = interned("_requires_grad");
+    if (PyObject* dict = reinterpret_cast<TensorObject*>(self)->dict; dict && PyDict_Contains(dict, mark) == 1) {
+      constexpr std::size_t line_width = 80;
+      const std::string_view suffix = "requires_grad=True";
+      const std::size_t newline = text.rfind('\n'), last_line = newline == text.npos ? text.size() : text.size() - newline - 1;
+      text.pop_back();
+      text += last_line + suffix.size() + 2 > line_width ? ",\n       " : ", ";
+      text += std::string(suffix) + ")";
+    }
     return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
   });
 }
