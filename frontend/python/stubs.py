@@ -12,9 +12,10 @@ import sys
 sys.path[:] = [p for p in sys.path if os.path.realpath(p or ".") != os.path.dirname(os.path.realpath(__file__))]
 
 TYPES = {"Tensor": "Tensor", "Tensor|Scalar": "Tensor | Number", "Scalar": "Number", "int": "_int", "float": "_float", "bool": "_bool",
-         "ScalarType": "dtype | type", "Layout": "layout", "Device": "device | str | _int", "MemoryFormat": "memory_format",
+         "ScalarType": "_dtype | _type", "Layout": "_layout", "Device": "_device | str | _int", "MemoryFormat": "memory_format",
          "Generator": "Generator", "str": "str", "object": "Any", "Size": "Size", "None": "None"}
 OPTIONS = ("ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=False, bool? requires_grad=False")
+NAMED = {}  # named tuples of the stub that is being written: fields by name
 RESERVED = {"from", "lambda", "in", "is", "not"}
 
 
@@ -70,7 +71,8 @@ class Row:
         if self.result.startswith("("):
             fields = split(self.result[1:-1])
             if all(" " in f for f in fields):
-                return f"return_types.{name}"
+                NAMED[f"_return_{name}"] = [f.rpartition(" ")[2] for f in fields]
+                return f"_return_{name}"
             return "tuple[" + ", ".join(TYPES.get(f, "Any") for f in fields) + "]"
         if self.result == "Tensor[]":
             return "tuple[Tensor, ...]"
@@ -115,9 +117,15 @@ def function_text(name, callable_, method, indent=""):
     return "".join(f"{prefix}{indent}{line}\n" for line in lines)
 
 
+def named_tuples():
+    text = "".join(f"\nclass {name}(NamedTuple):\n" + "".join(f"    {field}: Tensor\n" for field in fields) for name, fields in sorted(NAMED.items()))
+    NAMED.clear()
+    return text
+
+
 HEADER = '''# Written by frontend/python/stubs.py from the tables' rows.
 from collections.abc import Sequence
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 '''
 
@@ -150,7 +158,7 @@ def tensor_text(braze):
         if is_row(value):
             out += function_text(name, value, True, "    ")
         elif isinstance(value, property) or inspect.isdatadescriptor(value):
-            kind = {"shape": "Size", "dtype": "dtype", "device": "device", "layout": "layout", "ndim": "_int", "itemsize": "_int", "nbytes": "_int",
+            kind = {"shape": "Size", "dtype": "_dtype", "device": "_device", "layout": "_layout", "ndim": "_int", "itemsize": "_int", "nbytes": "_int",
                     "_version": "_int", "T": "Tensor", "mT": "Tensor", "H": "Tensor", "mH": "Tensor"}.get(name, "Any")
             out += f"    @property\n    def {name}(self) -> {kind}: ...\n"
         elif isinstance(value, staticmethod):
@@ -160,13 +168,13 @@ def tensor_text(braze):
         elif callable(value):
             out += slot_text(name, value)
         else:
-            out += f"    {name}: {type(value).__name__ if type(value).__module__ == 'builtins' else 'Any'}\n"
+            out += f"    {name}: {'builtins.' + type(value).__name__ if type(value) in (int, float, str, bool) else 'Any'}\n"
     return out + "    __hash__: Any\n"
 
 
 def slot_text(name, value):
     if name in ("__eq__", "__ne__"):
-        return f"    def {name}(self, value: object, /) -> Tensor: ...  # type: ignore[override]\n"
+        return f"    def {name}(self, value: Any, /) -> Any: ...\n"
     result = {"__bool__": "_bool", "__int__": "_int", "__float__": "_float", "__index__": "_int", "__len__": "_int", "__repr__": "str",
               "__iter__": "Any", "__setitem__": "None", "__delitem__": "None", "__setattr__": "None", "__delattr__": "None", "item": "Any",
               "__getattribute__": "Any"}.get(name, "Tensor")
@@ -191,14 +199,14 @@ def module_text(module, space, names):
         elif inspect.isclass(value):
             out += class_text(name, value)
         elif isinstance(value, (int, float, str)):
-            out += f"{name}: {type(value).__name__}\n"
+            out += f"{name}: {'str' if isinstance(value, str) else '_' + type(value).__name__}\n"
         elif inspect.ismodule(value):
             continue
         elif value is None:
             out += f"{name}: None\n"
         else:
             kind = type(value).__name__
-            out += f"{name}: {kind if kind in ('dtype', 'layout', 'memory_format') else 'Any'}\n"
+            out += f"{name}: {'_' + kind if kind in ('dtype', 'layout') else kind if kind == 'memory_format' else 'Any'}\n"
     return out
 
 
@@ -210,16 +218,16 @@ def class_text(name, value):
 def main(folder):
     import braze
     aliases = ("import builtins\nfrom typing_extensions import Self\n\nfrom . import cuda as cuda, linalg as linalg, random as random, special as special\n\n"
-               "_int = builtins.int\n_float = builtins.float\n_bool = builtins.bool\nNumber = builtins.int | builtins.float | builtins.bool\n\n")
+               "_int = builtins.int\n_float = builtins.float\n_bool = builtins.bool\n_type = builtins.type\n_dtype = dtype\n_device = device\n_layout = layout\nNumber = builtins.int | builtins.float | builtins.bool\n\n")
     public = [n for n in vars(braze) if not n.startswith("_") and n != "Tensor"]
-    text = HEADER + aliases + module_text(braze, "", public) + "\n" + tensor_text(braze) + "\ndef __getattr__(name: str) -> Any: ...\n"
+    text = HEADER + aliases + module_text(braze, "", public) + "\n" + tensor_text(braze) + named_tuples() + "\ndef __getattr__(name: str) -> Any: ...\n"
     outputs = {"__init__.pyi": text}
     for path, name in (("linalg.pyi", "linalg"), ("special.pyi", "special"), ("nn/functional.pyi", "nn.functional")):
         module = __import__("braze." + name, fromlist=["x"])
         names = [n for n in vars(module) if not n.startswith("_")]
         dots = "." * (name.count(".") + 1)
-        top = HEADER + f"from {dots} import Generator, Size, Tensor, device, dtype, layout, memory_format\nfrom {dots} import Number, _bool, _float, _int\n\n"
-        outputs[path] = top + module_text(module, name, names)
+        top = HEADER + f"from {dots} import Generator, Number, Size, Tensor, _bool, _device, _dtype, _float, _int, _layout, _type, memory_format\n\n"
+        outputs[path] = top + module_text(module, name, names) + named_tuples()
     for path, text in outputs.items():
         target = os.path.join(folder, path)
         os.makedirs(os.path.dirname(target) or ".", exist_ok=True)
