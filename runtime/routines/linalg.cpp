@@ -258,10 +258,13 @@ Outcome qr(const RoutineCall& call) {
 
 // ---- singular values and eigenvalues ----
 
+// The vectors are computed even where nobody wants them: LAPACK finds values alone by another algorithm, and their bits must not
+// depend on what else is read.
+
 Outcome svd(const RoutineCall& call) {
   return in_type(call, [&]<class T> {
     const Matrices a(call.in[0]), u(call.out[0]), s(call.out[1], 1), vt(call.out[2]);
-    const bool vectors = u.wanted() || vt.wanted(), full = call.of<ir::Factor>().full;
+    const bool full = call.of<ir::Factor>().full;
     std::vector<std::int32_t> info;
     const ir::Fault fault = each(call, a, info, [&](std::int64_t i) {
       if (a.elements() == 0) {
@@ -270,11 +273,7 @@ Outcome svd(const RoutineCall& call) {
         return 0;
       }
       const auto work = copy_of(a.at<T>(i), a.elements());
-      const Place<T> values(s, i);
-      if (!vectors)
-        return lapack<T>().gesdd(row_major, 'N', a.m(), a.n(), work.get(), a.stride(), values, nullptr, u.stride(), nullptr,
-                                 vt.stride());
-      const Place<T> left(u, i), right(vt, i);
+      const Place<T> values(s, i), left(u, i), right(vt, i);
       return lapack<T>().gesdd(row_major, full ? 'A' : 'S', a.m(), a.n(), work.get(), a.stride(), values, left, u.stride(), right,
                                vt.stride());
     });
@@ -291,7 +290,7 @@ Outcome eigh(const RoutineCall& call) {
       const Place<T> out(vectors, i), w(values, i);
       std::copy_n(a.at<T>(i), a.elements(), static_cast<T*>(out));
       if (a.elements() == 0) return 0;
-      return lapack<T>().syevd(row_major, vectors.wanted() ? 'V' : 'N', triangle, a.n(), out, a.stride(), w);
+      return lapack<T>().syevd(row_major, 'V', triangle, a.n(), out, a.stride(), w);
     });
     return unconverged(fault, call.in[0], info, "linalg.eigh", "eigenvalues");
   });
@@ -301,16 +300,15 @@ Outcome eigh(const RoutineCall& call) {
 Outcome eig(const RoutineCall& call) {
   return in_type(call, [&]<class T> {
     const Matrices a(call.in[0]), real(call.out[0], 1), imaginary(call.out[1], 1), vectors(call.out[2]), other(call.out[3]);
-    const bool wanted = vectors.wanted() || other.wanted();
     const std::int64_t n = a.columns;
     std::vector<std::int32_t> info;
     const ir::Fault fault = each(call, a, info, [&](std::int64_t i) {
       if (n == 0) return 0;
       const Place<T> wr(real, i), wi(imaginary, i), re(vectors, i), im(other, i);
-      const auto work = copy_of(a.at<T>(i), a.elements()), columns = scratch<T>(wanted ? a.elements() : 0);
-      const int failed = lapack<T>().geev(row_major, 'N', wanted ? 'V' : 'N', a.n(), work.get(), a.stride(), wr, wi, nullptr,
-                                          a.stride(), columns.get(), a.stride());
-      if (failed || !wanted) return failed;
+      const auto work = copy_of(a.at<T>(i), a.elements()), columns = scratch<T>(a.elements());
+      const int failed = lapack<T>().geev(row_major, 'N', 'V', a.n(), work.get(), a.stride(), wr, wi, nullptr, a.stride(),
+                                          columns.get(), a.stride());
+      if (failed) return failed;
       for (std::int64_t j = 0; j < n; ++j) {
         const bool paired = wi[j] != 0 && j + 1 < n;
         for (std::int64_t row = 0; row < n; ++row) {
