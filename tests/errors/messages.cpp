@@ -41,7 +41,9 @@ TEST_CASE("indices and dims out of range name the range") {
   CHECK(message<IndexError>([] { ones({2, 3})(2); }) == "index 2 is out of bounds for dimension 0 with size 2");
   CHECK(message<IndexError>([] { ones({2, 3}).sum(2); }) == "Dimension out of range (expected to be in range of [-2, 1], but got 2)");
   CHECK(message<IndexError>([] { ones({2})(0, 0); }) == "too many indices for tensor of dimension 1");
-  CHECK(message<IndexError>([] { zeros({0}).max(); }).find("non-zero size") != std::string::npos);
+  CHECK(message<IndexError>([] { zeros({0}).max(0); }) == "max(): Expected reduction dim 0 to have non-zero size.");
+  CHECK(message<Error>([] { zeros({0}).max(); }) ==
+        "max(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.");
   CHECK(message<ValueError>([] { ones({4})(slice(0, 4, 0)); }) == "slice step must be positive, not 0");
 }
 

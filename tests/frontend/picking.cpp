@@ -64,16 +64,20 @@ TEST_CASE("Writes through tensor indices land in the storage", "[picking]") {
   Tensor z = zeros({4});
   z.index_put_(std::vector<Index>{Index(tensor({1, 1}))}, tensor({5.0, 6.0}), true);
   CHECK(floats(z) == std::vector<float>{0, 11, 0, 0});
-  CHECK_THROWS_AS((m(m > 8) = tensor({1.0, 2.0})), ShapeError);
+  CHECK_THROWS_AS((m(m > 8) = tensor({1.0, 2.0, 3.0})), ShapeError);  // two are
 }
 
-TEST_CASE("Indices outside a dim are an IndexError when read, and the tensor stays usable", "[picking]") {
+TEST_CASE("Indices outside a dim are an IndexError, at the call where they are known, and the tensor stays usable", "[picking]") {
   Tensor v = arange(10);
-  const Tensor beyond = v(tensor({0, 10}));
-  CHECK_THROWS_AS(beyond.to_vector<std::int64_t>(), IndexError);
-  CHECK_THROWS_AS(index_select(v, 0, tensor({-1})).to_vector<std::int64_t>(), IndexError);
-  CHECK_THROWS_AS(gather(v, 0, tensor({-1})).to_vector<std::int64_t>(), IndexError);
-  v(tensor({11})) = 1;
+  CHECK_THROWS_AS(v.index(std::vector<Index>{Index(tensor({0, 10}))}), IndexError);
+  CHECK_THROWS_AS((v(tensor({11})) = 1), IndexError);
+  CHECK_THROWS_AS(index_select(v, 0, tensor({-1})), IndexError);
+  CHECK_THROWS_AS(gather(v, 0, tensor({-1})), Error);
+  // Pending indices are looked at when a value is needed.
+  const Tensor pending = tensor({0, 9}) + 1;
+  CHECK_THROWS_AS(Tensor(v(pending)).to_vector<std::int64_t>(), IndexError);
+  CHECK_THROWS_AS(gather(v, 0, tensor({1, 0}) - 1).to_vector<std::int64_t>(), IndexError);
+  v(tensor({9}) + 1) = 1;
   CHECK_THROWS_AS(v.to_vector<std::int64_t>(), IndexError);
   CHECK(ints(arange(3)(tensor({2}))) == std::vector<std::int64_t>{2});
 }
