@@ -98,6 +98,9 @@ PyObject* bind_method(PyObject* self, PyObject* object, PyObject*) {
   return object && object != Py_None ? PyMethod_New(self, object) : Py_NewRef(self);
 }
 
+// A function in a class is no method, as Python's own built-in functions.
+PyObject* stay(PyObject* self, PyObject*, PyObject*) { return Py_NewRef(self); }
+
 PyObject* get_name(PyObject* self, void*) { return PyUnicode_FromString(reinterpret_cast<Callable*>(self)->function->name.c_str()); }
 
 PyObject* get_qualified_name(PyObject* self, void*) {
@@ -154,7 +157,7 @@ PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(Callable,
 PyTypeObject* make_type(const char* name, bool binds) {
   std::vector<PyType_Slot> slots{{Py_tp_getset, attributes},        {Py_tp_members, members}, {Py_tp_methods, methods},
                                  {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)}, {Py_tp_repr, reinterpret_cast<void*>(show)}};
-  if (binds) slots.push_back({Py_tp_descr_get, reinterpret_cast<void*>(bind_method)});
+  slots.push_back({Py_tp_descr_get, binds ? reinterpret_cast<void*>(bind_method) : reinterpret_cast<void*>(stay)});
   slots.push_back({0, nullptr});
   PyType_Spec spec{name, sizeof(Callable), 0,
                    static_cast<unsigned>(Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | (binds ? Py_TPFLAGS_METHOD_DESCRIPTOR : 0)), slots.data()};

@@ -88,7 +88,7 @@ if "is_grad_enabled" not in globals():
     set_grad_enabled, no_grad, enable_grad, is_grad_enabled = _no_gradients()
     inference_mode = no_grad
 
-_lazy = ("nn", "utils", "serialization", "testing", "return_types")
+_lazy = ("nn", "utils", "serialization")
 
 
 def __getattr__(name):
