@@ -1,8 +1,11 @@
 // The printed text, character by character. Expected texts are PyTorch 2.15's with braze for torch.
+#include <fmt/format.h>
+
 #include <limits>
 #include <sstream>
 
 #include "braze/braze.h"
+#include "braze/format.h"
 #include "tests/catch.h"
 
 using namespace braze;
@@ -42,4 +45,58 @@ TEST_CASE("operator<< prints the same") {
   std::ostringstream out;
   out << ones({2});
   CHECK(out.str() == "tensor([1., 1.])");
+}
+
+TEST_CASE("numbers as PyTorch rounds, widens and switches notation") {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  CHECK(tensor({1e5, 1.}).str() == "tensor([1.0000e+05, 1.0000e+00])");
+  CHECK(tensor({99999999.}).str() == "tensor([100000000.])");
+  CHECK(tensor({123456789.}).str() == "tensor([1.2346e+08])");
+  CHECK(tensor({0.00012, 0.00034}).str() == "tensor([0.0001, 0.0003])");
+  CHECK(tensor({nan, 1.}).str() == "tensor([nan, 1.])");
+  CHECK(tensor({1000000., nan}).str() == "tensor([1000000.,      nan])");
+  CHECK(tensor({1., inf}).str() == "tensor([1., inf])");
+  CHECK(tensor({nan, 1e-5, 0.1}).str() == "tensor([       nan, 1.0000e-05, 1.0000e-01])");
+  CHECK(tensor({0.1, 65504.}, {float16}).str() == "tensor([9.9976e-02, 6.5504e+04], dtype=braze.float16)");
+  CHECK(tensor({1.5, 2}, {bfloat16}).str() == "tensor([1.5000, 2.0000], dtype=braze.bfloat16)");
+  CHECK(tensor({1e-310}, {float64}).str() == "tensor([1.0000e-310], dtype=braze.float64)");
+  CHECK(tensor({2.34565, 2.34575}).str() == "tensor([2.3456, 2.3458])");
+  CHECK(tensor({std::int64_t{1} << 62, std::int64_t{1}}).str() == "tensor([4611686018427387904,                   1])");
+  CHECK(tensor({-1e-6, 2e6}).str() == "tensor([-1.0000e-06,  2.0000e+06])");
+  CHECK(arange(8).reshape({2, 2, 1, 2}).str() ==
+        "tensor([[[[0, 1]],\n\n         [[2, 3]]],\n\n\n        [[[4, 5]],\n\n         [[6, 7]]]])");
+}
+
+TEST_CASE("print options") {
+  struct Restore {
+    ~Restore() { set_printoptions({.profile = "default"}); }
+  } restore;
+  set_printoptions({.precision = 2});
+  CHECK(tensor({1.23456, 2.5}).str() == "tensor([1.23, 2.50])");
+  set_printoptions({.threshold = 5, .edgeitems = 1});
+  CHECK(arange(10).str() == "tensor([0,  ..., 9])");
+  set_printoptions({.threshold = 1000, .linewidth = 30});
+  CHECK(arange(20).str() ==
+        "tensor([ 0,  1,  2,  3,  4,\n         5,  6,  7,  8,  9,\n        10, 11, 12, 13, 14,\n        15, 16, 17, 18, 19])");
+  set_printoptions({.sci_mode = true});
+  CHECK(tensor({1.5}).str() == "tensor([1.50e+00])");
+  set_printoptions({.profile = "default"});
+  CHECK(tensor({1.23456}).str() == "tensor([1.2346])");
+  set_printoptions({.sci_mode = false});
+  CHECK(tensor({1e-5, 1.}).str() == "tensor([0.0000, 1.0000])");
+  CHECK(tensor({1e9, 1.5}).str() == "tensor([1000000000.0000,          1.5000])");
+  set_printoptions({.profile = "full"});
+  CHECK(arange(2000).str().find("...") == std::string::npos);
+  CHECK(*get_printoptions().edgeitems == 3);
+  CHECK_THROWS_AS(set_printoptions({.profile = "wide"}), ValueError);
+  CHECK_THROWS_AS(set_printoptions({.precision = -1}), ValueError);
+}
+
+TEST_CASE("streams and fmt print the same text") {
+  const Tensor x = tensor({1., 2.5});
+  std::ostringstream stream;
+  stream << x;
+  CHECK(stream.str() == x.str());
+  CHECK(fmt::format("{}", x) == x.str());
+  CHECK(fmt::format("{:>30}", x).size() == 30);
 }

@@ -1,0 +1,113 @@
+// Memory shared with the host, both ways: from_blob and export_memory.
+#include <vector>
+
+#include "braze/braze.h"
+#include "tests/catch.h"
+
+using namespace braze;
+
+namespace {
+
+std::vector<float> floats(const Tensor& t) { return t.contiguous().to_vector<float>(); }
+using Floats = std::vector<float>;
+
+}  // namespace
+
+TEST_CASE("the host's writes are seen by later reads, and by no earlier result") {
+  Floats memory{0, 1, 2, 3, 4, 5};
+  const Tensor x = from_blob(memory.data(), {2, 3}, float32);
+  const Tensor doubled = x * 2, copy = x.clone(), turned = x.t().contiguous(), reshaped = x.t().reshape({6}), total = x.sum();
+  memory[1] = 10;
+  CHECK(floats(x) == Floats{0, 10, 2, 3, 4, 5});
+  CHECK(floats(doubled) == Floats{0, 2, 4, 6, 8, 10});
+  CHECK(floats(copy) == Floats{0, 1, 2, 3, 4, 5});
+  CHECK(floats(turned) == Floats{0, 3, 1, 4, 2, 5});
+  CHECK(floats(reshaped) == Floats{0, 3, 1, 4, 2, 5});
+  CHECK(total.item<float>() == 15);
+  CHECK(floats(x * 2) == Floats{0, 20, 4, 6, 8, 10});
+}
+
+TEST_CASE("writes reach the host's memory at once, through any layout") {
+  Floats memory{0, 1, 2, 3, 4, 5};
+  Tensor x = from_blob(memory.data(), {2, 3}, float32);
+  x.t()(0) = -1;
+  CHECK(memory == Floats{-1, 1, 2, -1, 4, 5});
+  x += 1;
+  CHECK(memory == Floats{0, 2, 3, 0, 5, 6});
+  x(slice(), slice(1)) *= 2;
+  CHECK(memory == Floats{0, 4, 6, 0, 10, 12});
+  x.index_assign(std::vector<Index>{tensor({1, 0}), Index(2)}, tensor({7.f, 8.f}));
+  CHECK(memory == Floats{0, 4, 8, 0, 10, 7});
+  x.view(int32)(0, 0) = 0x3f800000;
+  CHECK(memory[0] == 1);
+  CHECK(x.version() > 0);
+  x.copy_(x);
+  CHECK(memory == Floats{1, 4, 8, 0, 10, 7});
+}
+
+TEST_CASE("strides, and the deleter") {
+  Floats memory{0, 1, 2, 3, 4, 5};
+  int deleted = 0;
+  {
+    Tensor columns = from_blob(memory.data(), {3, 2}, {1, 3}, float32, [&] { ++deleted; });
+    CHECK(floats(columns) == Floats{0, 3, 1, 4, 2, 5});
+    const Tensor part = columns(1);
+    columns = Tensor();
+    CHECK(deleted == 0);
+    CHECK(floats(part) == Floats{1, 4});
+  }
+  CHECK(deleted == 1);
+  CHECK(from_blob(nullptr, {0, 3}, float32).sizes() == Sizes{0, 3});
+  CHECK_THROWS_AS(from_blob(nullptr, {1}, float32), ValueError);
+  CHECK_THROWS_AS(from_blob(memory.data(), {2}, {-1}, float32), ValueError);
+}
+
+TEST_CASE("frozen memory is lazy and refuses writes") {
+  const Floats memory{1, 2, 3};
+  Tensor x = from_blob(const_cast<float*>(memory.data()), {3}, float32, {}, Access::frozen);
+  const Tensor y = x + 1;
+  CHECK_FALSE(y.is_evaluated());
+  CHECK(floats(y) == Floats{2, 3, 4});
+  CHECK_THROWS_AS(x.add_(1), Error);
+}
+
+TEST_CASE("an export shares the storage while its token lives") {
+  Tensor x = zeros({4});
+  const Tensor before = x + 1;  // pending on what is exported
+  Tensor v = x(slice(1, 3));
+  {
+    const Tensor::Exported memory = x.export_memory();
+    auto* data = static_cast<float*>(memory.data);
+    v += 2;
+    CHECK(data[1] == 2);
+    data[0] = 9;
+    CHECK(floats(x) == Floats{9, 2, 2, 0});
+    x.mul_(5);
+    CHECK(data[2] == 10);
+    CHECK(floats(before) == Floats{1, 1, 1, 1});
+    CHECK_THROWS_AS(x.resize_({8}), Error);
+  }
+  const Tensor lazy = x + 1;
+  CHECK_FALSE(lazy.is_evaluated());
+  x.zero_();
+  CHECK(floats(lazy) == Floats{46, 11, 11, 1});
+}
+
+TEST_CASE("a clone taken before an export is apart from it") {
+  const Tensor x = arange(4.0).eval();
+  const Tensor copy = x.clone();
+  auto* data = static_cast<float*>(x.data_ptr());
+  data[0] = 7;
+  CHECK(floats(copy) == Floats{0, 1, 2, 3});
+  CHECK(floats(x) == Floats{7, 1, 2, 3});
+  CHECK(x(2).data_ptr() == data + 2);
+}
+
+TEST_CASE("a traced function reads shared memory at each call") {
+  Floats memory{1, 2};
+  const Tensor x = from_blob(memory.data(), {2}, float32);
+  const auto plus = compile([&](const Tensor& y) { return x + y; });
+  CHECK(floats(plus(ones({2}))) == Floats{2, 3});
+  memory[0] = 5;
+  CHECK(floats(plus(ones({2}))) == Floats{6, 3});
+}
