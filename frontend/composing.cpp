@@ -6,7 +6,9 @@ const Tensor& require_tensor(std::string_view function, const In& x) {
   if (x.is_scalar()) {
     const Scalar::Kind kind = x.scalar().kind();
     fail<TypeError>("{}(): argument 'input' (position 1) must be Tensor, not {}", function,
-                    kind == Scalar::Kind::boolean ? "bool" : kind == Scalar::Kind::integer ? "int" : "float");
+                    kind == Scalar::Kind::boolean   ? "bool"
+                    : kind == Scalar::Kind::integer ? "int"
+                                                    : "float");
   }
   checked(x.tensor());
   return x.tensor();

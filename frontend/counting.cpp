@@ -106,13 +106,15 @@ void require_histogram(const Tensor& x, const Tensor& weight) {
   if (!is_float(x.dtype())) not_implemented_for("histogram_cpu", x.dtype());
   if (!weight.defined()) return;
   require(weight.sizes() == x.sizes(),
-          "torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor excluding its innermost dimension, "
+          "torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor excluding its "
+          "innermost dimension, "
           "but got input with shape {} and weight with shape {}",
           sizes_text(x.sizes()), sizes_text(weight.sizes()));
-  require<TypeError>(weight.dtype() == x.dtype(),
-                     "torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same dtype, but got "
-                     "input({}), and weight({})",
-                     info(x.dtype()).scalar_name, info(weight.dtype()).scalar_name);
+  require<TypeError>(
+      weight.dtype() == x.dtype(),
+      "torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same dtype, but got "
+      "input({}), and weight({})",
+      info(x.dtype()).scalar_name, info(weight.dtype()).scalar_name);
 }
 
 }  // namespace
@@ -177,9 +179,12 @@ Histogram histogram(const In& x, const Tensor& edges, const HistogramOptions& op
   const SourceLine line(x.where());
   const Tensor& self = require_tensor("histogram", x);
   require_histogram(self, options.weight);
-  require(edges.dim() == 1 && edges.numel() > 0, "torch.histogram(): bins tensor should have one dimension and one element at least, but got {}",
+  require(edges.dim() == 1 && edges.numel() > 0,
+          "torch.histogram(): bins tensor should have one dimension and one element at least, but got {}",
           sizes_text(edges.sizes()));
-  require(edges.dtype() == self.dtype(), "torch.histogram(): input tensor and bins tensors should have the same dtype, but got input with dtype {} and bins with dtype {}",
+  require(edges.dtype() == self.dtype(),
+          "torch.histogram(): input tensor and bins tensors should have the same dtype, but got input with dtype {} and bins with "
+          "dtype {}",
           info(self.dtype()).scalar_name, info(edges.dtype()).scalar_name);
   const std::int64_t bins = edges.numel() - 1;
   if (bins == 0) return {zeros({0}, {self.dtype()}), edges.clone()};

@@ -12,7 +12,8 @@ namespace {
 
 // The operand in the dtype that the norm has, which `dtype` may only widen.
 Tensor norm_operand(std::string_view function, const Tensor& x, std::optional<DType> dtype) {
-  require(is_float(x.dtype()), "{}: Expected a floating point or complex tensor as input. Got {}", function, info(x.dtype()).scalar_name);
+  require(is_float(x.dtype()), "{}: Expected a floating point or complex tensor as input. Got {}", function,
+          info(x.dtype()).scalar_name);
   if (!dtype) return x;
   require(is_float(*dtype), "{}: dtype should be floating point or complex. Got {}", function, info(*dtype).scalar_name);
   require(promote_types(x.dtype(), *dtype) == *dtype,
@@ -22,7 +23,9 @@ Tensor norm_operand(std::string_view function, const Tensor& x, std::optional<DT
 }
 
 std::string order_text(double ord) {
-  return std::isinf(ord) ? (ord < 0 ? "-inf" : "inf") : std::trunc(ord) == ord ? fmt::format("{}", static_cast<std::int64_t>(ord)) : fmt::format("{}", ord);
+  return std::isinf(ord)          ? (ord < 0 ? "-inf" : "inf")
+         : std::trunc(ord) == ord ? fmt::format("{}", static_cast<std::int64_t>(ord))
+                                  : fmt::format("{}", ord);
 }
 
 // inf and negative orders have no value over nothing.
@@ -34,7 +37,8 @@ void require_identity(const Tensor& x, AxisMask mask, bool over_all, double ord)
   const Sizes sizes = x.sizes();
   for (std::size_t i = 0; i < sizes.size(); ++i)
     require(!has_axis(mask, i) || sizes[i] != 0,
-            "linalg.vector_norm cannot compute the {} norm on the dimension {} because this dimension is empty and the operation does not "
+            "linalg.vector_norm cannot compute the {} norm on the dimension {} because this dimension is empty and the operation "
+            "does not "
             "have an identity",
             order_text(ord), i);
 }
@@ -92,9 +96,7 @@ Tensor linalg::matrix_norm(const In& x, Order ord, SizesView dims, bool keepdim,
   }
   const Tensor matrices = operand.movedim(rows, -1).movedim(columns < rows ? columns : columns - 1, -1);
   const Tensor values = linalg::svdvals(matrices);
-  Tensor result = !ord.is_number() ? values.sum(-1, false)
-                  : ord.number() > 0 ? amax(values, -1)
-                                     : amin(values, -1);
+  Tensor result = !ord.is_number() ? values.sum(-1, false) : ord.number() > 0 ? amax(values, -1) : amin(values, -1);
   if (keepdim) result = result.unsqueeze(std::min(rows, columns)).unsqueeze(std::max(rows, columns));
   return result;
 }
@@ -169,9 +171,7 @@ Tensor cosine_similarity(const In& x1, const Tensor& x2, std::int64_t dim, doubl
   const Dims common = broadcast_sizes(a, b);
   const std::span<const std::int64_t> sizes(common.begin(), common.size());
   const Tensor left = widened(first.to(type)).expand(sizes), right = widened(x2.to(type)).expand(sizes);
-  const auto unit = [&](const Tensor& x) {
-    return div(x, maximum(linalg::vector_norm(x, 2, dim, true), eps));
-  };
+  const auto unit = [&](const Tensor& x) { return div(x, maximum(linalg::vector_norm(x, 2, dim, true), eps)); };
   return mul(unit(left), unit(right)).sum(dim, false).to(type);
 }
 

@@ -4,9 +4,9 @@
 
 namespace braze {
 
-#define BRAZE_TOTAL(name)                                                                                       \
-  Tensor ReductionMethods::name(DimsView dims, bool keepdim, std::optional<DType> dtype, Where where) const {   \
-    return braze::name(In(self_of(this), where), dims, keepdim, dtype);                                         \
+#define BRAZE_TOTAL(name)                                                                                     \
+  Tensor ReductionMethods::name(DimsView dims, bool keepdim, std::optional<DType> dtype, Where where) const { \
+    return braze::name(In(self_of(this), where), dims, keepdim, dtype);                                       \
   }
 BRAZE_TOTAL(sum)
 BRAZE_TOTAL(nansum)
@@ -15,19 +15,17 @@ BRAZE_TOTAL(mean)
 BRAZE_TOTAL(nanmean)
 #undef BRAZE_TOTAL
 
-#define BRAZE_EXTREME(name)                                                                              \
-  Tensor ReductionMethods::name(Where where) const { return braze::name(In(self_of(this), where)); }            \
-  ValuesAndIndices ReductionMethods::name(std::int64_t dim, bool keepdim, Where where) const {                  \
-    return braze::name(In(self_of(this), where), dim, keepdim);                                                 \
-  }                                                                                                             \
-  Tensor ReductionMethods::name(const Tensor& other, Where where) const {                                       \
-    return braze::name(In(self_of(this), where), other);                                                        \
-  }                                                                                                             \
-  Tensor ReductionMethods::a##name(DimsView dims, bool keepdim, Where where) const {                            \
-    return braze::a##name(In(self_of(this), where), dims, keepdim);                                             \
-  }                                                                                                             \
-  Tensor ReductionMethods::arg##name(std::optional<std::int64_t> dim, bool keepdim, Where where) const {        \
-    return braze::arg##name(In(self_of(this), where), dim, keepdim);                                            \
+#define BRAZE_EXTREME(name)                                                                                                      \
+  Tensor ReductionMethods::name(Where where) const { return braze::name(In(self_of(this), where)); }                             \
+  ValuesAndIndices ReductionMethods::name(std::int64_t dim, bool keepdim, Where where) const {                                   \
+    return braze::name(In(self_of(this), where), dim, keepdim);                                                                  \
+  }                                                                                                                              \
+  Tensor ReductionMethods::name(const Tensor& other, Where where) const { return braze::name(In(self_of(this), where), other); } \
+  Tensor ReductionMethods::a##name(DimsView dims, bool keepdim, Where where) const {                                             \
+    return braze::a##name(In(self_of(this), where), dims, keepdim);                                                              \
+  }                                                                                                                              \
+  Tensor ReductionMethods::arg##name(std::optional<std::int64_t> dim, bool keepdim, Where where) const {                         \
+    return braze::arg##name(In(self_of(this), where), dim, keepdim);                                                             \
   }
 BRAZE_EXTREME(max)
 BRAZE_EXTREME(min)
@@ -52,7 +50,9 @@ Tensor ReductionMethods::var(DimsView dims, double correction, bool keepdim, Whe
 Tensor ReductionMethods::std(DimsView dims, double correction, bool keepdim, Where where) const {
   return braze::std(In(self_of(this), where), dims, correction, keepdim);
 }
-Tensor ReductionMethods::cov(std::int64_t correction, Where where) const { return braze::cov(In(self_of(this), where), correction); }
+Tensor ReductionMethods::cov(std::int64_t correction, Where where) const {
+  return braze::cov(In(self_of(this), where), correction);
+}
 Tensor ReductionMethods::corrcoef(Where where) const { return braze::corrcoef(In(self_of(this), where)); }
 
 Tensor ReductionMethods::logsumexp(DimsView dims, bool keepdim, Where where) const {

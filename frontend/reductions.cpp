@@ -65,7 +65,7 @@ Operand in_storage_order(const Tensor& x, AxisMask mask, ir::Location where) {
   return {permute(as_it_is.value, axes, where), sorted};
 }
 
-// PyTorch counts rather than tests where the operand is bool or an integer; a bool total is whether any is true.
+// Before a reduction to `dtype`, and after it again: rows count in int64 where they are given integers or bool.
 Tensor converted(const Tensor& x, std::optional<DType> dtype) { return dtype ? x.to(*dtype) : x; }
 
 Tensor accumulate(ir::Op op, const Tensor& x, DimsView dims, bool keepdim, std::optional<DType> dtype) {
@@ -230,8 +230,12 @@ MinAndMax aminmax(const In& x, std::optional<std::int64_t> dim, bool keepdim) {
   return {extreme("aminmax", ir::Op::min, x, dim, keepdim), extreme("aminmax", ir::Op::max, x, dim, keepdim)};
 }
 
-Tensor argmax(const In& x, std::optional<std::int64_t> dim, bool keepdim) { return index_of_extreme(ir::Op::argmax, x, dim, keepdim); }
-Tensor argmin(const In& x, std::optional<std::int64_t> dim, bool keepdim) { return index_of_extreme(ir::Op::argmin, x, dim, keepdim); }
+Tensor argmax(const In& x, std::optional<std::int64_t> dim, bool keepdim) {
+  return index_of_extreme(ir::Op::argmax, x, dim, keepdim);
+}
+Tensor argmin(const In& x, std::optional<std::int64_t> dim, bool keepdim) {
+  return index_of_extreme(ir::Op::argmin, x, dim, keepdim);
+}
 
 // ---- truth ----
 

@@ -76,10 +76,11 @@ Tensor diff(const In& x, std::int64_t n, std::int64_t dim, const Tensor& prepend
     if (piece->defined()) {
       require(piece->dim() == self.dim(), "diff expects prepend or append to be the same dimension as input");
       for (std::int64_t i = 0; i < self.dim(); ++i)
-        require(i == axis || piece->size(i) == self.size(i),
-                "diff expects the shape of tensor to prepend or append to match that of input except along the differencing dimension; "
-                "input.size({}) = {}, but got tensor.size({}) = {}",
-                i, self.size(i), i, piece->size(i));
+        require(
+            i == axis || piece->size(i) == self.size(i),
+            "diff expects the shape of tensor to prepend or append to match that of input except along the differencing dimension; "
+            "input.size({}) = {}, but got tensor.size({}) = {}",
+            i, self.size(i), i, piece->size(i));
       pieces.push_back(*piece);
     }
   Tensor result = pieces.size() == 1 ? self : cat(pieces, axis);

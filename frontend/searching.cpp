@@ -14,7 +14,8 @@ namespace {
 // the highest power of two: an elementwise formula with a take in each step.
 Tensor descend(const Tensor& flat, std::int64_t n, const Tensor& values, const Tensor& base, bool right) {
   Tensor found = zeros(values.sizes(), {DType::i64});
-  for (std::int64_t step = n == 0 ? 0 : static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n))); step > 0; step /= 2) {
+  for (std::int64_t step = n == 0 ? 0 : static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(n))); step > 0;
+       step /= 2) {
     const Tensor next = found + step;
     const Tensor element = take(flat, base + minimum(next, n) - 1);
     // Negated, so that a NaN goes behind everything.
@@ -30,30 +31,35 @@ Tensor searchsorted(const In& sorted_sequence, const In& values, SearchOptions o
   const SourceLine line(sorted_sequence.where());
   const Tensor& sequence = require_tensor("searchsorted", sorted_sequence);
   const Tensor wanted = values.is_scalar() ? full({}, values.scalar(), {result_type(sorted_sequence, values)}) : values.tensor();
-  require(sequence.dim() > 0, "torch.searchsorted(): input value can be a scalar only when boundary tensor dimension is 1, but we got boundary "
-                              "tensor dim({}) and input value's dim({}) numel({})",
+  require(sequence.dim() > 0,
+          "torch.searchsorted(): input value can be a scalar only when boundary tensor dimension is 1, but we got boundary "
+          "tensor dim({}) and input value's dim({}) numel({})",
           sequence.dim(), wanted.dim(), wanted.numel());
   require(values.is_scalar() || wanted.dtype() == sequence.dtype(),
-          "torch.searchsorted(): boundary tensor and input value tensor should have same dtype, but got boundary tensor's dtype {} and input "
+          "torch.searchsorted(): boundary tensor and input value tensor should have same dtype, but got boundary tensor's dtype {} "
+          "and input "
           "value's dtype {}",
           info(sequence.dtype()).scalar_name, info(wanted.dtype()).scalar_name);
   require(wanted.dim() > 0 || wanted.numel() != 1 || sequence.dim() == 1,
-          "torch.searchsorted(): input value can be a scalar only when boundary tensor dimension is 1, but we got boundary tensor dim({}) and "
+          "torch.searchsorted(): input value can be a scalar only when boundary tensor dimension is 1, but we got boundary tensor "
+          "dim({}) and "
           "input value's dim({}) numel({})",
           sequence.dim(), wanted.dim(), wanted.numel());
   const std::int64_t n = sequence.size(-1);
   if (sequence.dim() > 1) {
     const Sizes a = sequence.sizes(), b = wanted.sizes();
-    require<ShapeError>(a.size() == b.size() && std::equal(a.begin(), a.end() - 1, b.begin()),
-                        "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and "
-                        "input value tensor must match, but we got boundaries tensor {} and input value tensor {}",
-                        sizes_text(a), sizes_text(b));
+    require<ShapeError>(
+        a.size() == b.size() && std::equal(a.begin(), a.end() - 1, b.begin()),
+        "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and "
+        "input value tensor must match, but we got boundaries tensor {} and input value tensor {}",
+        sizes_text(a), sizes_text(b));
   }
   Tensor ordered = sequence;
   if (sorter.defined()) {
-    require<ShapeError>(sorter.sizes() == sequence.sizes(),
-                        "torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor {} and got sorter tensor {}",
-                        sizes_text(sequence.sizes()), sizes_text(sorter.sizes()));
+    require<ShapeError>(
+        sorter.sizes() == sequence.sizes(),
+        "torch.searchsorted(): boundary and sorter must have the same size, but got boundary tensor {} and got sorter tensor {}",
+        sizes_text(sequence.sizes()), sizes_text(sorter.sizes()));
     require(sorter.dtype() == DType::i64, "torch.searchsorted(): sorter must be a tensor of long dtype but got dtype {}",
             info(sorter.dtype()).scalar_name);
     ordered = gather(sequence, -1, sorter);
@@ -66,7 +72,8 @@ Tensor searchsorted(const In& sorted_sequence, const In& values, SearchOptions o
     const std::int64_t count = n == 0 ? 0 : sequence.numel() / n;
     if (count > 0) base = (positions(count) * n).reshape(rows);
   }
-  const Tensor found = descend(ordered.to(type).reshape({sequence.numel()}), sequence.numel() == 0 ? 0 : n, wanted, base, options.right);
+  const Tensor found =
+      descend(ordered.to(type).reshape({sequence.numel()}), sequence.numel() == 0 ? 0 : n, wanted, base, options.right);
   return options.out_int32 ? found.to(DType::i32) : found;
 }
 
@@ -77,7 +84,8 @@ Tensor bucketize(const In& x, const Tensor& boundaries, SearchOptions options) {
 
 Tensor isin(const In& elements, const In& test_elements, bool invert) {
   const SourceLine line(elements.where());
-  require<TypeError>(!elements.is_scalar() || !test_elements.is_scalar(), "isin(): one of elements and test_elements must be a Tensor");
+  require<TypeError>(!elements.is_scalar() || !test_elements.is_scalar(),
+                     "isin(): one of elements and test_elements must be a Tensor");
   const DType type = result_type(elements, test_elements);
   const Tensor x = as_tensor(elements, type), tests = as_tensor(test_elements, type);
   const std::int64_t count = tests.numel();

@@ -12,7 +12,8 @@ namespace {
 
 ValuesAndIndices sorted_along(const Tensor& x, std::int64_t axis, bool descending) {
   const engine::Value value = read(checked(x), here());
-  const engine::Value both = engine::record(ir::Op::sort, {&value, 1}, ir::Sort{static_cast<std::uint32_t>(axis), descending}, here());
+  const engine::Value both =
+      engine::record(ir::Op::sort, {&value, 1}, ir::Sort{static_cast<std::uint32_t>(axis), descending}, here());
   return {wrap(both), wrap(both.with_result(1))};
 }
 
@@ -82,7 +83,9 @@ Tensor median_of_all(std::string_view function, const In& x, bool ignore_nan) {
   const Tensor& self = require_tensor(function, x);
   if (self.dtype() == DType::boolean) not_implemented_for("median_cpu", self.dtype());
   if (self.numel() == 0)
-    return full({}, is_float(self.dtype()) ? Scalar(std::numeric_limits<double>::quiet_NaN()) : Scalar(std::numeric_limits<std::int64_t>::min()),
+    return full({},
+                is_float(self.dtype()) ? Scalar(std::numeric_limits<double>::quiet_NaN())
+                                       : Scalar(std::numeric_limits<std::int64_t>::min()),
                 {self.dtype()});
   const Rows rows = rows_along(self.reshape({self.numel()}), 0);
   return median_of(rows, ignore_nan).values.reshape({});
@@ -101,8 +104,8 @@ enum class Interpolation { linear, lower, higher, midpoint, nearest };
 Interpolation interpolation_of(std::string_view function, std::string_view name) {
   constexpr std::string_view names[] = {"linear", "lower", "higher", "midpoint", "nearest"};
   const auto* found = std::find(std::begin(names), std::end(names), name);
-  require(found != std::end(names), "{}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {}", function,
-          name);
+  require(found != std::end(names), "{}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {}",
+          function, name);
   return static_cast<Interpolation>(found - std::begin(names));
 }
 
@@ -116,7 +119,8 @@ Tensor fractions(std::string_view function, const Tensor& x, const In& q) {
   const Tensor& list = q.tensor();
   require(list.dim() <= 1, "{}() q must be a scalar or 1D tensor", function);
   require(list.dtype() == x.dtype(), "{}() q tensor must be same dtype as the input tensor", function);
-  require(list.numel() == 0 || all(logical_and(list >= 0, list <= 1)).item<bool>(), "{}() q values must be in the range [0, 1]", function);
+  require(list.numel() == 0 || all(logical_and(list >= 0, list <= 1)).item<bool>(), "{}() q values must be in the range [0, 1]",
+          function);
   return list.reshape({list.numel()});
 }
 
@@ -124,11 +128,15 @@ Tensor fractions(std::string_view function, const Tensor& x, const In& q) {
 Tensor interpolated(const Tensor& sorted, const Tensor& ranks, Interpolation how) {
   const auto element = [&](const Tensor& rank) { return gather(sorted, -1, rank.to(DType::i64)); };
   switch (how) {
-    case Interpolation::lower: return element(floor(ranks));
-    case Interpolation::higher: return element(ceil(ranks));
-    case Interpolation::nearest: return element(round(ranks));
+    case Interpolation::lower:
+      return element(floor(ranks));
+    case Interpolation::higher:
+      return element(ceil(ranks));
+    case Interpolation::nearest:
+      return element(round(ranks));
     case Interpolation::linear:
-    case Interpolation::midpoint: break;
+    case Interpolation::midpoint:
+      break;
   }
   const Tensor below = floor(ranks);
   const Tensor weight = how == Interpolation::midpoint ? full({}, 0.5, {ranks.dtype()}) : ranks - below;
@@ -140,7 +148,8 @@ Tensor quantile_of(std::string_view function, const In& x, const In& q, std::opt
   const SourceLine line(x.where());
   const Tensor& self = require_tensor(function, x);
   require(self.numel() > 0, "{}() input tensor must be non-empty", function);
-  require(self.dtype() == DType::f32 || self.dtype() == DType::f64, "{}() input tensor must be either float or double dtype", function);
+  require(self.dtype() == DType::f32 || self.dtype() == DType::f64, "{}() input tensor must be either float or double dtype",
+          function);
   const Interpolation how = interpolation_of(function, interpolation);
   const Tensor list = fractions(function, self, q);
   const Rows rows = dim ? rows_along(self, *dim) : rows_along(self.reshape({self.numel()}), 0);
@@ -224,7 +233,10 @@ ValuesAndIndices mode(const In& x, std::int64_t dim, bool keepdim) {
   if (n == 1) return rows.placed(sorted, keepdim);
   // Counting along each run of equals, the first place where the count is highest ends the longest run.
   const Tensor& v = sorted.values;
-  const Tensor starts = cat({zeros_like(v.narrow(-1, 0, 1)).to(DType::i64), (ne(v.narrow(-1, 1, n - 1), v.narrow(-1, 0, n - 1)) * positions(n).narrow(0, 1, n - 1)).to(DType::i64)}, -1);
+  const Tensor starts =
+      cat({zeros_like(v.narrow(-1, 0, 1)).to(DType::i64),
+           (ne(v.narrow(-1, 1, n - 1), v.narrow(-1, 0, n - 1)) * positions(n).narrow(0, 1, n - 1)).to(DType::i64)},
+          -1);
   const Tensor counts = positions(n) - cummax(starts, -1).values;
   return rows.placed(at_position(sorted, argmax(counts, -1, true)), keepdim);
 }

@@ -4,21 +4,29 @@
 
 namespace braze {
 
-#define BRAZE_SCAN(name)                                                                                              \
-  Tensor SortingMethods::name(std::int64_t dim, std::optional<DType> dtype, Where where) const {                      \
-    return braze::name(In(self_of(this), where), dim, dtype);                                                         \
-  }                                                                                                                   \
-  Tensor& SortingMethods::name##_(std::int64_t dim, std::optional<DType> dtype, Where where) {                        \
+#define BRAZE_SCAN(name)                                                                                                      \
+  Tensor SortingMethods::name(std::int64_t dim, std::optional<DType> dtype, Where where) const {                              \
+    return braze::name(In(self_of(this), where), dim, dtype);                                                                 \
+  }                                                                                                                           \
+  Tensor& SortingMethods::name##_(std::int64_t dim, std::optional<DType> dtype, Where where) {                                \
     return self_of(this).copy_(In(braze::name(In(self_of(this), where), dim, dtype.value_or(self_of(this).dtype())), where)); \
   }
 BRAZE_SCAN(cumsum)
 BRAZE_SCAN(cumprod)
 #undef BRAZE_SCAN
 
-ValuesAndIndices SortingMethods::cummax(std::int64_t dim, Where where) const { return braze::cummax(In(self_of(this), where), dim); }
-ValuesAndIndices SortingMethods::cummin(std::int64_t dim, Where where) const { return braze::cummin(In(self_of(this), where), dim); }
-Tensor SortingMethods::logcumsumexp(std::int64_t dim, Where where) const { return braze::logcumsumexp(In(self_of(this), where), dim); }
-Tensor SortingMethods::diff(std::int64_t n, std::int64_t dim, Where where) const { return braze::diff(In(self_of(this), where), n, dim); }
+ValuesAndIndices SortingMethods::cummax(std::int64_t dim, Where where) const {
+  return braze::cummax(In(self_of(this), where), dim);
+}
+ValuesAndIndices SortingMethods::cummin(std::int64_t dim, Where where) const {
+  return braze::cummin(In(self_of(this), where), dim);
+}
+Tensor SortingMethods::logcumsumexp(std::int64_t dim, Where where) const {
+  return braze::logcumsumexp(In(self_of(this), where), dim);
+}
+Tensor SortingMethods::diff(std::int64_t n, std::int64_t dim, Where where) const {
+  return braze::diff(In(self_of(this), where), n, dim);
+}
 Tensor SortingMethods::diff(std::int64_t n, std::int64_t dim, const Tensor& prepend, const Tensor& append, Where where) const {
   return braze::diff(In(self_of(this), where), n, dim, prepend, append);
 }
@@ -37,10 +45,10 @@ ValuesAndIndices SortingMethods::kthvalue(std::int64_t k, std::int64_t dim, bool
   return braze::kthvalue(In(self_of(this), where), k, dim, keepdim);
 }
 
-#define BRAZE_MIDDLE(name)                                                                              \
-  Tensor SortingMethods::name(Where where) const { return braze::name(In(self_of(this), where)); }      \
-  ValuesAndIndices SortingMethods::name(std::int64_t dim, bool keepdim, Where where) const {            \
-    return braze::name(In(self_of(this), where), dim, keepdim);                                         \
+#define BRAZE_MIDDLE(name)                                                                         \
+  Tensor SortingMethods::name(Where where) const { return braze::name(In(self_of(this), where)); } \
+  ValuesAndIndices SortingMethods::name(std::int64_t dim, bool keepdim, Where where) const {       \
+    return braze::name(In(self_of(this), where), dim, keepdim);                                    \
   }
 BRAZE_MIDDLE(median)
 BRAZE_MIDDLE(nanmedian)
@@ -52,12 +60,15 @@ ValuesAndIndices SortingMethods::mode(std::int64_t dim, bool keepdim, Where wher
 Tensor SortingMethods::quantile(const In& q, std::optional<std::int64_t> dim, bool keepdim, std::string_view interpolation) const {
   return braze::quantile(In(self_of(this), q.where()), q, dim, keepdim, interpolation);
 }
-Tensor SortingMethods::nanquantile(const In& q, std::optional<std::int64_t> dim, bool keepdim, std::string_view interpolation) const {
+Tensor SortingMethods::nanquantile(const In& q, std::optional<std::int64_t> dim, bool keepdim,
+                                   std::string_view interpolation) const {
   return braze::nanquantile(In(self_of(this), q.where()), q, dim, keepdim, interpolation);
 }
 
 Unique SortingMethods::unique(Where where) const { return braze::unique(In(self_of(this), where)); }
-Unique SortingMethods::unique(const UniqueOptions& options, Where where) const { return braze::unique(In(self_of(this), where), options); }
+Unique SortingMethods::unique(const UniqueOptions& options, Where where) const {
+  return braze::unique(In(self_of(this), where), options);
+}
 Unique SortingMethods::unique_consecutive(Where where) const { return braze::unique_consecutive(In(self_of(this), where)); }
 Unique SortingMethods::unique_consecutive(const UniqueOptions& options, Where where) const {
   return braze::unique_consecutive(In(self_of(this), where), options);

@@ -68,10 +68,10 @@ Tensor cov(const In& x, std::int64_t correction, const Tensor& fweights, const T
   const std::int64_t n = rows.size(1);
   const auto check = [&](const Tensor& w, std::string_view name, bool integral) {
     require(w.dim() <= 1, "cov(): expected {} to have one or fewer dimensions but got {} with {} dimensions", name, name, w.dim());
-    require(integral ? is_integer(w.dtype()) : is_float(w.dtype()), "cov(): expected {} to have {} dtype but got {} with {} dtype", name,
-            integral ? "integral" : "floating point", name, info(w.dtype()).scalar_name);
-    require(w.numel() == n, "cov(): expected {} to have the same numel as there are observations in the input but got {} != {}", name,
-            w.numel(), n);
+    require(integral ? is_integer(w.dtype()) : is_float(w.dtype()), "cov(): expected {} to have {} dtype but got {} with {} dtype",
+            name, integral ? "integral" : "floating point", name, info(w.dtype()).scalar_name);
+    require(w.numel() == n, "cov(): expected {} to have the same numel as there are observations in the input but got {} != {}",
+            name, w.numel(), n);
     require(n == 0 || w.min().item<double>() >= 0, "cov(): {} cannot be negative", name);
   };
   Tensor weights;
@@ -93,15 +93,15 @@ Tensor cov(const In& x, std::int64_t correction, const Tensor& fweights, const T
   const Tensor centred = sub(rows, div(sums, total));
   // What the estimated mean takes away, in weights.
   Tensor lost = full({}, correction, {total.dtype()});
-  if (aweights.defined())
-    lost = div(mul(mul(weights, aweights).sum({}, false), correction), total);
+  if (aweights.defined()) lost = div(mul(mul(weights, aweights).sum({}, false), correction), total);
   const Tensor divisor = maximum(sub(total, lost), 0);
   return div(matmul(mul(centred, weights), centred.t()), divisor).squeeze();
 }
 
 Tensor corrcoef(const In& x) {
   const Tensor& self = require_tensor("corrcoef", x);
-  require(self.dim() <= 2, "corrcoef(): expected input to have two or fewer dimensions but got an input with {} dimensions", self.dim());
+  require(self.dim() <= 2, "corrcoef(): expected input to have two or fewer dimensions but got an input with {} dimensions",
+          self.dim());
   const SourceLine line(x.where());
   const Tensor c = cov(x);
   if (c.dim() == 0) return div(c, c);

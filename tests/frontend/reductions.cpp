@@ -82,16 +82,20 @@ TEST_CASE("reductions refuse in PyTorch's words") {
         "max(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.");
   CHECK(refused<IndexError>([] { zeros({0, 3}).max(0); }) == "max(): Expected reduction dim 0 to have non-zero size.");
   CHECK(refused<IndexError>([] { zeros({0}).argmax(); }) ==
-        "argmax(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.");
+        "argmax(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' "
+        "argument.");
   CHECK(refused<IndexError>([] { zeros({0, 3}).amin(0); }) == "amin(): Expected reduction dim 0 to have non-zero size.");
-  CHECK(refused<Error>([] { tensor({1, 2}).mean(); }) ==
-        "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: Long");
+  CHECK(refused<Error>([] {
+          tensor({1, 2}).mean();
+        }) == "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: Long");
   CHECK(refused<Error>([] { tensor({1, 2}).var(); }) == "std and var only support floating point and complex dtypes");
-  CHECK(refused<NotImplementedError>([] { tensor({1, 2}).softmax(0); }) ==
-        "\"softmax_lastdim_kernel_impl\" not implemented for 'Long'");
+  CHECK(refused<NotImplementedError>([] {
+          tensor({1, 2}).softmax(0);
+        }) == "\"softmax_lastdim_kernel_impl\" not implemented for 'Long'");
   CHECK(refused<NotImplementedError>([] { tensor({true}).argmax(); }) == "\"argmax_cpu\" not implemented for 'Bool'");
-  CHECK(refused<Error>([] { tensor({1, 2}).norm(); }) ==
-        "linalg.vector_norm: Expected a floating point or complex tensor as input. Got Long");
+  CHECK(refused<Error>([] {
+          tensor({1, 2}).norm();
+        }) == "linalg.vector_norm: Expected a floating point or complex tensor as input. Got Long");
   CHECK(refused<TypeError>([] { sum(5); }) == "sum(): argument 'input' (position 1) must be Tensor, not int");
 }
 
@@ -174,10 +178,10 @@ TEST_CASE("variance and deviation") {
 }
 
 TEST_CASE("softmax, log_softmax, logsumexp") {
-  close(softmax(m(), 1), {0.2676231563091278f, 0.004901689011603594f, 0.7274751663208008f, 0.017986195161938667f, 0.982012927532196f,
-                          8.165719691533013e-07f});
-  close(softmax(m(), 0), {0.8807970285415649f, 0.0024726232513785362f, 0.9999977350234985f, 0.11920291930437088f, 0.9975274205207825f,
-                          2.2603242086915998e-06f});
+  close(softmax(m(), 1), {0.2676231563091278f, 0.004901689011603594f, 0.7274751663208008f, 0.017986195161938667f,
+                          0.982012927532196f, 8.165719691533013e-07f});
+  close(softmax(m(), 0), {0.8807970285415649f, 0.0024726232513785362f, 0.9999977350234985f, 0.11920291930437088f,
+                          0.9975274205207825f, 2.2603242086915998e-06f});
   close(softmax(tensor({1000., 1001.}), 0), {0.2689414322376251f, 0.7310585975646973f});
   close(softmax(tensor({-inf, 0.}), 0), {0, 1});
   close(softmax(tensor({-inf, -inf}), 0), {static_cast<float>(not_a_number), static_cast<float>(not_a_number)});

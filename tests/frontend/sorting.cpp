@@ -88,7 +88,8 @@ TEST_CASE("sort: stable, NaN last, any dim") {
   CHECK(integers(at) == Integers{1, 0, 2, 2, 0, 1});
   CHECK(integers(m().sort(0).indices) == Integers{1, 0, 1, 0, 1, 0});
   CHECK(integers(i().sort(1, true).values) == Integers{3, 2, 1, 9, 0, -4});
-  close(tensor({not_a_number, 1., -inf, inf}).sort().values, {static_cast<float>(-inf), 1, static_cast<float>(inf), static_cast<float>(not_a_number)});
+  close(tensor({not_a_number, 1., -inf, inf}).sort().values,
+        {static_cast<float>(-inf), 1, static_cast<float>(inf), static_cast<float>(not_a_number)});
   close(tensor({1., not_a_number, 3.}).sort(-1, true).values, {static_cast<float>(not_a_number), 3, 1});
   CHECK(integers(tensor({1, 0, 1, 0, 1, 0}).argsort()) == Integers{1, 3, 5, 0, 2, 4});
   CHECK(integers(tensor({2, 1, 2, 1}).argsort(-1, true)) == Integers{0, 2, 1, 3});
