@@ -246,7 +246,7 @@ Tensor avg_pool(std::string_view name, std::size_t rank, const In& input, SizesV
                 bool ceil_mode, bool count_include_pad, std::optional<std::int64_t> divisor_override) {
   const SourceLine line(input.where());
   const Batched x = pooled_input(name, tensor_argument(input, name, "input"), rank);
-  if (x.tensor.dtype() == DType::boolean) not_implemented_for("avg_pool2d", x.tensor.dtype());
+  if (!is_float(x.tensor.dtype()) && x.tensor.dtype() != DType::i64) not_implemented_for("avg_pool2d", x.tensor.dtype());
   require(!divisor_override || *divisor_override != 0, "divisor must be not zero");
   const Pooling p = pooling(name, x.tensor, rank, kernel, stride, padding, {1}, ceil_mode);
   return x.result(in_compute_type(x.tensor, [&](const Tensor& wide) {
@@ -323,6 +323,7 @@ Adaptive adaptive_windows(const Tensor& x, const Dims& out) {
 Maxima adaptive_max_pool(std::string_view name, std::size_t rank, const In& input, SizesView output_size, bool indices) {
   const SourceLine line(input.where());
   const Batched x = pooled_input(name, tensor_argument(input, name, "input"), rank);
+  if (!is_float(x.tensor.dtype())) not_implemented_for("adaptive_max_pool2d", x.tensor.dtype());
   const Adaptive a = adaptive_windows(x.tensor, adaptive_sizes(name, output_size, x.tensor, rank));
   const Tensor values = maxima_of(a.windows, rank);
   if (!indices) return {x.result(values), {}};

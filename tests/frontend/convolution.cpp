@@ -201,6 +201,8 @@ TEST_CASE("avg_pool counts padding or not") {
   CHECK(values(avg_pool2d(x, {2}, {2}, {0}, false, true, 1)) == Floats{14, 22, 46, 54});
   CHECK(values(avg_pool1d(tensor({{1., 2., 3., 4., 5.}}), {2}, {2}, {0}, true)) == Floats{1.5, 3.5, 5});
   CHECK(values(avg_pool3d(ones({1, 2, 2, 2}), {2})) == Floats{1});
+  CHECK(avg_pool1d(tensor({{1, 2, -4, 1}}), {2}).to_vector<std::int64_t>() == std::vector<std::int64_t>{1, -1});
+  CHECK_THROWS_AS(avg_pool1d(ones({1, 4}, {int32}), {2}), NotImplementedError);
 }
 
 TEST_CASE("adaptive pools lay their windows to give the size") {
