@@ -79,7 +79,8 @@ class Filler {
   void fill(PyObject* data, std::span<const std::int64_t> sizes) {
     if (sizes.empty()) return put(data);
     if (is_tensor(data)) return fill_tensor(tensor_of(data), sizes);
-    if (!is_sequence(data)) raise(PyExc_TypeError, "expected a sequence of length {} at dim {} and got '{}'", sizes[0], dim_, type_name(data));
+    if (!is_sequence(data))
+      raise(PyExc_TypeError, "expected a sequence of length {} at dim {} and got '{}'", sizes[0], dim_, type_name(data));
     const Object items = items_of(data);
     const Py_ssize_t length = PySequence_Fast_GET_SIZE(items.get());
     if (length != sizes[0]) raise(PyExc_ValueError, "expected sequence of length {} at dim {} (got {})", sizes[0], dim_, length);
@@ -91,7 +92,8 @@ class Filler {
  private:
   void fill_tensor(const Tensor& t, std::span<const std::int64_t> sizes) {
     if (t.sizes() != Sizes(sizes.begin(), sizes.end()))
-      raise(PyExc_ValueError, "expected a tensor of sizes [{}] at dim {} (got [{}])", fmt::join(sizes, ", "), dim_, fmt::join(t.sizes(), ", "));
+      raise(PyExc_ValueError, "expected a tensor of sizes [{}] at dim {} (got [{}])", fmt::join(sizes, ", "), dim_,
+            fmt::join(t.sizes(), ", "));
     const Tensor same = t.to(type_);
     same.copy_to(to_, type_);
     to_ += same.nbytes();
@@ -140,7 +142,8 @@ class Filler {
     if (bits < 64) {
       const std::int64_t low = is_signed(type_) ? -(std::int64_t{1} << (bits - 1)) : 0;
       const std::int64_t high = is_signed(type_) ? (std::int64_t{1} << (bits - 1)) - 1 : (std::int64_t{1} << bits) - 1;
-      require<Error>(low <= value && value <= high, "value cannot be converted to type {} without overflow", info(type_).torch_name);
+      require<Error>(low <= value && value <= high, "value cannot be converted to type {} without overflow",
+                     info(type_).torch_name);
     }
     return value;
   }
@@ -165,7 +168,8 @@ DType dtype_of_numpy(PyObject* numpy_dtype) {
   for (const DType t : all_dtypes)
     if (name == info(t).torch_name) return t;
   raise(PyExc_TypeError,
-        "can't convert np.ndarray of type {}. The only supported types are: float64, float32, float16, int64, int32, int16, int8, uint8, and bool.",
+        "can't convert np.ndarray of type {}. The only supported types are: float64, float32, float16, int64, int32, int16, int8, "
+        "uint8, and bool.",
         name == "str" || name.starts_with("str") ? "numpy.str_" : "numpy." + name);
 }
 
@@ -175,7 +179,8 @@ bool is_numpy_array(PyObject* p) { return std::string_view(Py_TYPE(p)->tp_name) 
 
 Object array_tensor(PyObject* array) {
   static PyObject* convert =
-      Object::steal(PyObject_GetAttrString(Object::steal(PyImport_ImportModule("braze._creation")).get(), "array_tensor")).release();
+      Object::steal(PyObject_GetAttrString(Object::steal(PyImport_ImportModule("braze._creation")).get(), "array_tensor"))
+          .release();
   return Object::steal(PyObject_CallOneArg(convert, array));
 }
 
@@ -216,7 +221,8 @@ PyObject* nest(const std::byte*& at, DType type, std::span<const std::int64_t> s
     return number;
   }
   Object list = Object::steal(PyList_New(sizes[0]));
-  for (std::int64_t i = 0; i < sizes[0]; ++i) PyList_SET_ITEM(list.get(), i, Object::steal(nest(at, type, sizes.subspan(1))).release());
+  for (std::int64_t i = 0; i < sizes[0]; ++i)
+    PyList_SET_ITEM(list.get(), i, Object::steal(nest(at, type, sizes.subspan(1))).release());
   return list.release();
 }
 

@@ -18,7 +18,8 @@ struct Space {
   unsigned flag;
   const char* name;
 };
-constexpr Space spaces[] = {{function, ""}, {method, "Tensor"}, {linalg, "linalg"}, {special, "special"}, {functional, "nn.functional"}, {fft, "fft"}};
+constexpr Space spaces[] = {
+    {function, ""}, {method, "Tensor"}, {linalg, "linalg"}, {special, "special"}, {functional, "nn.functional"}, {fft, "fft"}};
 
 std::string_view row_name(const Row& row) {
   const std::string_view text = row.signature;
@@ -72,8 +73,7 @@ std::deque<Function> gather() {
 // ---- the callable ----
 
 struct Callable {
-  PyObject_HEAD
-  const Function* function;
+  PyObject_HEAD const Function* function;
   vectorcallfunc call;
 };
 PyTypeObject* function_type = nullptr;
@@ -101,7 +101,9 @@ PyObject* bind_method(PyObject* self, PyObject* object, PyObject*) {
 // A function in a class is no method, as Python's own built-in functions.
 PyObject* stay(PyObject* self, PyObject*, PyObject*) { return Py_NewRef(self); }
 
-PyObject* get_name(PyObject* self, void*) { return PyUnicode_FromString(reinterpret_cast<Callable*>(self)->function->name.c_str()); }
+PyObject* get_name(PyObject* self, void*) {
+  return PyUnicode_FromString(reinterpret_cast<Callable*>(self)->function->name.c_str());
+}
 
 PyObject* get_qualified_name(PyObject* self, void*) {
   const Function& f = *reinterpret_cast<Callable*>(self)->function;
@@ -155,12 +157,17 @@ PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {}};
 PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(Callable, call), READONLY, nullptr}, {}};
 
 PyTypeObject* make_type(const char* name, bool binds) {
-  std::vector<PyType_Slot> slots{{Py_tp_getset, attributes},        {Py_tp_members, members}, {Py_tp_methods, methods},
-                                 {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)}, {Py_tp_repr, reinterpret_cast<void*>(show)}};
+  std::vector<PyType_Slot> slots{{Py_tp_getset, attributes},
+                                 {Py_tp_members, members},
+                                 {Py_tp_methods, methods},
+                                 {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+                                 {Py_tp_repr, reinterpret_cast<void*>(show)}};
   slots.push_back({Py_tp_descr_get, binds ? reinterpret_cast<void*>(bind_method) : reinterpret_cast<void*>(stay)});
   slots.push_back({0, nullptr});
-  PyType_Spec spec{name, sizeof(Callable), 0,
-                   static_cast<unsigned>(Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | (binds ? Py_TPFLAGS_METHOD_DESCRIPTOR : 0)), slots.data()};
+  PyType_Spec spec{
+      name, sizeof(Callable), 0,
+      static_cast<unsigned>(Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | (binds ? Py_TPFLAGS_METHOD_DESCRIPTOR : 0)),
+      slots.data()};
   return reinterpret_cast<PyTypeObject*>(Object::steal(PyType_FromSpec(&spec)).release());
 }
 

@@ -28,13 +28,15 @@ std::string package_folder;
 const Known& look_up(PyFrameObject* frame) {
   PyCodeObject* code = PyFrame_GetCode(frame);
   const int instruction = PyFrame_GetLasti(frame);
-  Known& entry = known_lines[((reinterpret_cast<std::uintptr_t>(code) >> 4) * 31 + static_cast<unsigned>(instruction)) % known_lines.size()];
+  Known& entry =
+      known_lines[((reinterpret_cast<std::uintptr_t>(code) >> 4) * 31 + static_cast<unsigned>(instruction)) % known_lines.size()];
   if (entry.code != code || entry.instruction != instruction) {
     const char* file = PyUnicode_AsUTF8(code->co_filename);
     if (!file) PyErr_Clear();
     const int line = PyCode_Addr2Line(code, instruction);
     Py_XDECREF(entry.code);
-    entry = {reinterpret_cast<PyCodeObject*>(Py_NewRef(code)), instruction,
+    entry = {reinterpret_cast<PyCodeObject*>(Py_NewRef(code)),
+             instruction,
              {file ? intern_file(file) : nullptr, line > 0 ? static_cast<std::uint32_t>(line) : 0},
              file && !package_folder.empty() && std::string_view(file).starts_with(package_folder)};
   }
@@ -87,11 +89,12 @@ void* enter() {
   if (!PyGILState_Check()) return nullptr;  // a thread of the host's own, or an evaluation inside an evaluation
   pause.handles_signals = PyThread_get_thread_ident() == main_thread;
   if (pause.handles_signals) {
-    struct sigaction ours {};
+    struct sigaction ours{};
     ours.sa_sigaction = stop_and_pass_on;
     ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
     sigaction(SIGINT, nullptr, &python_handler);
-    const bool ignored = !(python_handler.sa_flags & SA_SIGINFO) && (python_handler.sa_handler == SIG_IGN || python_handler.sa_handler == SIG_DFL);
+    const bool ignored =
+        !(python_handler.sa_flags & SA_SIGINFO) && (python_handler.sa_handler == SIG_IGN || python_handler.sa_handler == SIG_DFL);
     pause.handles_signals = !ignored;
     if (!ignored) sigaction(SIGINT, &ours, nullptr);
   }

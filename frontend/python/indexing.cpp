@@ -9,7 +9,8 @@ namespace {
 
 std::optional<std::int64_t> bound(PyObject* p) {
   if (p == Py_None) return std::nullopt;
-  if (!is_integer(p) && !PyIndex_Check(p)) raise(PyExc_TypeError, "slice indices must be integers or None or have an __index__ method");
+  if (!is_integer(p) && !PyIndex_Check(p))
+    raise(PyExc_TypeError, "slice indices must be integers or None or have an __index__ method");
   const Object number = Object::steal(PyNumber_Index(p));
   int overflow = 0;
   const long long value = PyLong_AsLongLongAndOverflow(number.get(), &overflow);
@@ -26,7 +27,9 @@ Index slice_of(PyObject* p) {
 
 // A list, an array: positions or a mask.
 Object as_tensor(PyObject* p) {
-  static PyObject* convert = Object::steal(PyObject_GetAttrString(Object::steal(PyImport_ImportModule("braze._creation")).get(), "index_tensor")).release();
+  static PyObject* convert =
+      Object::steal(PyObject_GetAttrString(Object::steal(PyImport_ImportModule("braze._creation")).get(), "index_tensor"))
+          .release();
   return Object::steal(PyObject_CallOneArg(convert, p));
 }
 
@@ -43,8 +46,8 @@ Index entry(PyObject* p) {
   if (is_integer(p)) return to_integer(p);
   if (PyList_Check(p) || PyTuple_Check(p) || PySequence_Check(p)) return tensor_of(as_tensor(p).get());
   if (PyIndex_Check(p)) return to_integer(Object::steal(PyNumber_Index(p)).get());
-  raise(PyExc_IndexError, "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {})",
-        type_name(p));
+  raise(PyExc_IndexError,
+        "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got {})", type_name(p));
 }
 
 // A tuple is one entry a dim; so is a short list that holds a tensor, a sequence, a slice, an ellipsis or None: PyTorch's
@@ -82,7 +85,9 @@ PyObject* get_item(PyObject* self, PyObject* key) {
     const Tensor& t = tensor_of(self);
     if (PyLong_CheckExact(key)) {
       if (t.dim() == 0)
-        raise(PyExc_IndexError, "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim tensor to a number");
+        raise(PyExc_IndexError,
+              "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
+              "tensor to a number");
       return wrap(t.select(0, to_integer(key)));
     }
     return wrap(t.index(Entries(key).view()));
@@ -96,7 +101,8 @@ int set_item(PyObject* self, PyObject* key, PyObject* value) {
     const Entries entries(key);
     if (is_tensor(value)) {
       t.index_assign(entries.view(), tensor_of(value));
-    } else if (PyFloat_Check(value) || PyLong_Check(value) || PyComplex_Check(value)) {  // NumPy's other scalars are refused, as in PyTorch
+    } else if (PyFloat_Check(value) || PyLong_Check(value) ||
+               PyComplex_Check(value)) {  // NumPy's other scalars are refused, as in PyTorch
       t.index_assign(entries.view(), to_scalar(value));
     } else {
       const Object name = Object::steal(PyObject_CallMethod(self, "type", nullptr));

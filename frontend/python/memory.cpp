@@ -38,7 +38,11 @@ constexpr const char *fresh = "dltensor", *used = "used_dltensor";
 enum : std::uint8_t { dl_int = 0, dl_uint = 1, dl_float = 2, dl_bfloat = 4, dl_bool = 6 };
 
 DLDataType dl_type(DType type) {
-  const std::uint8_t code = type == DType::boolean ? dl_bool : type == DType::bf16 ? dl_bfloat : is_float(type) ? dl_float : is_signed(type) ? dl_int : dl_uint;
+  const std::uint8_t code = type == DType::boolean ? dl_bool
+                            : type == DType::bf16  ? dl_bfloat
+                            : is_float(type)       ? dl_float
+                            : is_signed(type)      ? dl_int
+                                                   : dl_uint;
   return {code, static_cast<std::uint8_t>(size_of(type) * 8), 1};
 }
 
@@ -71,9 +75,15 @@ PyObject* to_dlpack(const Tensor& tensor) {
   exported->memory = tensor.export_memory();
   exported->sizes = tensor.sizes();
   exported->strides = tensor.strides();
-  exported->managed = {{exported->memory.data, {dl_cpu, 0}, static_cast<std::int32_t>(tensor.dim()), dl_type(tensor.dtype()),
-                        exported->sizes.data(), exported->strides.data(), 0},
-                       exported.get(), delete_exported};
+  exported->managed = {{exported->memory.data,
+                        {dl_cpu, 0},
+                        static_cast<std::int32_t>(tensor.dim()),
+                        dl_type(tensor.dtype()),
+                        exported->sizes.data(),
+                        exported->strides.data(),
+                        0},
+                       exported.get(),
+                       delete_exported};
   PyObject* capsule = PyCapsule_New(&exported->managed, fresh, drop_capsule);
   if (capsule) exported.release();
   return capsule;
@@ -81,10 +91,13 @@ PyObject* to_dlpack(const Tensor& tensor) {
 
 Tensor from_dlpack(PyObject* capsule) {
   if (!PyCapsule_IsValid(capsule, fresh))
-    raise(PyExc_RuntimeError, "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you might have already constructed a tensor from it once.");
+    raise(PyExc_RuntimeError,
+          "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, so you might have "
+          "already constructed a tensor from it once.");
   auto* managed = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, fresh));
   const DLTensor& t = managed->tensor;
-  if (t.device.device_type != dl_cpu) raise(PyExc_BufferError, "Unsupported device type {}: braze's tensors live on the CPU", t.device.device_type);
+  if (t.device.device_type != dl_cpu)
+    raise(PyExc_BufferError, "Unsupported device type {}: braze's tensors live on the CPU", t.device.device_type);
   const DType type = from_dl_type(t.dtype);
   const Sizes sizes(t.shape, t.shape + t.ndim);
   Sizes strides;
@@ -112,8 +125,9 @@ PyObject* export_memory(const Tensor& tensor) {
 
 Tensor import_memory(std::uintptr_t address, const Sizes& sizes, const Sizes& strides, DType type, PyObject* owner, bool writable) {
   Py_INCREF(owner);
-  return from_blob(reinterpret_cast<void*>(address), sizes, strides, type, [owner] { release_later(owner); },
-                   writable ? Access::shared : Access::frozen);
+  return from_blob(
+      reinterpret_cast<void*>(address), sizes, strides, type, [owner] { release_later(owner); },
+      writable ? Access::shared : Access::frozen);
 }
 
 }  // namespace braze::python

@@ -35,11 +35,13 @@ Tensor& tensor_argument(nb::handle h) {
 
 void add_memory(nb::module_& m) {
   m.def("export_memory", [](nb::handle t) { return object([&] { return export_memory(tensor_argument(t)); }); });
-  m.def("import_memory", [](std::uintptr_t address, nb::handle sizes, nb::handle strides, nb::handle type, nb::handle owner, bool writable) {
-    return object([&] {
-      return wrap(import_memory(address, to_integers(sizes.ptr()), to_integers(strides.ptr()), to_dtype(type.ptr()), owner.ptr(), writable));
-    });
-  });
+  m.def("import_memory",
+        [](std::uintptr_t address, nb::handle sizes, nb::handle strides, nb::handle type, nb::handle owner, bool writable) {
+          return object([&] {
+            return wrap(import_memory(address, to_integers(sizes.ptr()), to_integers(strides.ptr()), to_dtype(type.ptr()),
+                                      owner.ptr(), writable));
+          });
+        });
   m.def("to_dlpack", [](nb::handle t) { return object([&] { return to_dlpack(tensor_argument(t)); }); });
   m.def("from_dlpack_capsule", [](nb::handle capsule) { return object([&] { return wrap(from_dlpack(capsule.ptr())); }); });
   m.def("from_bytes", [](nb::bytes bytes, nb::handle type) {
@@ -60,7 +62,8 @@ void add_memory(nb::module_& m) {
 }
 
 void add_tensor_helpers(nb::module_& m) {
-  m.def("dtype_of_numpy", [](nb::handle type) { return object([&] { return Py_NewRef(dtype_object(dtype_of_numpy(type.ptr()))); }); });
+  m.def("dtype_of_numpy",
+        [](nb::handle type) { return object([&] { return Py_NewRef(dtype_object(dtype_of_numpy(type.ptr()))); }); });
   m.def("make_subclass", [](nb::handle type, nb::handle tensor) {
     return object([&] { return wrap_as(reinterpret_cast<PyTypeObject*>(type.ptr()), tensor_argument(tensor).detach()); });
   });

@@ -30,7 +30,7 @@ const NumpyTypes* numpy_types() {
   return &types;
 }
 
-bool is_a(PyObject* p, PyObject* NumpyTypes::*type) {
+bool is_a(PyObject* p, PyObject* NumpyTypes::* type) {
   // What is built in is not NumPy's: most calls end here.
   if (PyUnicode_Check(p) || PyTuple_Check(p) || PyList_Check(p) || p == Py_None || is_tensor(p)) return false;
   const NumpyTypes* types = numpy_types();
@@ -93,15 +93,19 @@ Scalar to_scalar(PyObject* p) {
   }
   if (is_boolean(p)) return PyObject_IsTrue(p) == 1;
   if (is_integer(p)) return to_integer(p);
-  if (PyComplex_Check(p) || is_a(p, &NumpyTypes::complex)) raise(PyExc_TypeError, "complex numbers are not supported here: {}", repr_text(p));
+  if (PyComplex_Check(p) || is_a(p, &NumpyTypes::complex))
+    raise(PyExc_TypeError, "complex numbers are not supported here: {}", repr_text(p));
   return to_real(p);
 }
 
 PyObject* from_scalar(const Scalar& scalar) {
   switch (scalar.kind()) {
-    case Scalar::Kind::boolean: return Py_NewRef(scalar.to_int() ? Py_True : Py_False);
-    case Scalar::Kind::integer: return PyLong_FromLongLong(scalar.to_int());
-    default: return PyFloat_FromDouble(scalar.to_double());
+    case Scalar::Kind::boolean:
+      return Py_NewRef(scalar.to_int() ? Py_True : Py_False);
+    case Scalar::Kind::integer:
+      return PyLong_FromLongLong(scalar.to_int());
+    default:
+      return PyFloat_FromDouble(scalar.to_double());
   }
 }
 

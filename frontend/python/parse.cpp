@@ -37,12 +37,19 @@ std::vector<std::string_view> split_list(std::string_view text) {
 }
 
 ParameterKind kind_of(std::string_view word) {
-  static const std::map<std::string_view, ParameterKind> kinds{
-      {"Tensor", ParameterKind::tensor},     {"Tensor|Scalar", ParameterKind::operand}, {"Scalar", ParameterKind::scalar},
-      {"int", ParameterKind::integer},       {"float", ParameterKind::number},          {"bool", ParameterKind::boolean},
-      {"ScalarType", ParameterKind::dtype},  {"Layout", ParameterKind::layout},         {"Device", ParameterKind::device},
-      {"str", ParameterKind::string},        {"MemoryFormat", ParameterKind::memory_format},
-      {"Generator", ParameterKind::generator}, {"object", ParameterKind::object}};
+  static const std::map<std::string_view, ParameterKind> kinds{{"Tensor", ParameterKind::tensor},
+                                                               {"Tensor|Scalar", ParameterKind::operand},
+                                                               {"Scalar", ParameterKind::scalar},
+                                                               {"int", ParameterKind::integer},
+                                                               {"float", ParameterKind::number},
+                                                               {"bool", ParameterKind::boolean},
+                                                               {"ScalarType", ParameterKind::dtype},
+                                                               {"Layout", ParameterKind::layout},
+                                                               {"Device", ParameterKind::device},
+                                                               {"str", ParameterKind::string},
+                                                               {"MemoryFormat", ParameterKind::memory_format},
+                                                               {"Generator", ParameterKind::generator},
+                                                               {"object", ParameterKind::object}};
   const auto found = kinds.find(word);
   invariant(found != kinds.end(), "a signature has the unknown type '{}'", word);
   return found->second;

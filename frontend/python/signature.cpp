@@ -21,14 +21,20 @@ bool fits_list(const Parameter& p, PyObject* value) {
     return true;
   };
   switch (p.kind) {
-    case ParameterKind::integer: return sequence ? each(is_integer) : p.size > 0 && is_integer(value);
-    case ParameterKind::number: return sequence ? each(is_real) : p.size > 0 && is_real(value);
-    case ParameterKind::boolean: return sequence ? each(is_boolean) : p.size > 0 && is_boolean(value);
+    case ParameterKind::integer:
+      return sequence ? each(is_integer) : p.size > 0 && is_integer(value);
+    case ParameterKind::number:
+      return sequence ? each(is_real) : p.size > 0 && is_real(value);
+    case ParameterKind::boolean:
+      return sequence ? each(is_boolean) : p.size > 0 && is_boolean(value);
     case ParameterKind::tensor:
       return sequence && each([&](PyObject* item) { return is_tensor(item) || (p.optional_entries && item == Py_None); });
-    case ParameterKind::operand: return sequence && each([](PyObject* item) { return is_tensor(item) || is_number(item); });
-    case ParameterKind::scalar: return sequence && each(is_number);
-    default: return false;
+    case ParameterKind::operand:
+      return sequence && each([](PyObject* item) { return is_tensor(item) || is_number(item); });
+    case ParameterKind::scalar:
+      return sequence && each(is_number);
+    default:
+      return false;
   }
 }
 
@@ -36,19 +42,32 @@ bool fits(const Parameter& p, PyObject* value) {
   if (value == Py_None) return p.optional || p.kind == ParameterKind::object;
   if (p.list) return fits_list(p, value);
   switch (p.kind) {
-    case ParameterKind::tensor: return is_tensor(value);
-    case ParameterKind::operand: return is_tensor(value) || is_number(value);
-    case ParameterKind::scalar: return is_number(value) || is_tensor_without_dims(value);
-    case ParameterKind::integer: return is_integer(value);
-    case ParameterKind::number: return is_real(value) || is_tensor_without_dims(value);
-    case ParameterKind::boolean: return is_boolean(value);
-    case ParameterKind::dtype: return is_dtype(value);
-    case ParameterKind::layout: return is_layout(value);
-    case ParameterKind::device: return is_device(value);
-    case ParameterKind::memory_format: return is_memory_format(value);
-    case ParameterKind::string: return PyUnicode_Check(value);
-    case ParameterKind::generator: return is_generator(value);
-    case ParameterKind::object: return true;
+    case ParameterKind::tensor:
+      return is_tensor(value);
+    case ParameterKind::operand:
+      return is_tensor(value) || is_number(value);
+    case ParameterKind::scalar:
+      return is_number(value) || is_tensor_without_dims(value);
+    case ParameterKind::integer:
+      return is_integer(value);
+    case ParameterKind::number:
+      return is_real(value) || is_tensor_without_dims(value);
+    case ParameterKind::boolean:
+      return is_boolean(value);
+    case ParameterKind::dtype:
+      return is_dtype(value);
+    case ParameterKind::layout:
+      return is_layout(value);
+    case ParameterKind::device:
+      return is_device(value);
+    case ParameterKind::memory_format:
+      return is_memory_format(value);
+    case ParameterKind::string:
+      return PyUnicode_Check(value);
+    case ParameterKind::generator:
+      return is_generator(value);
+    case ParameterKind::object:
+      return true;
   }
   return false;
 }
@@ -56,19 +75,32 @@ bool fits(const Parameter& p, PyObject* value) {
 // PyTorch's names of types in messages.
 std::string kind_name(const Parameter& p) {
   switch (p.kind) {
-    case ParameterKind::tensor: return p.list ? "tuple of Tensors" : "Tensor";
-    case ParameterKind::operand: return p.list ? "tuple of Tensors" : "Tensor";
-    case ParameterKind::scalar: return p.list ? "tuple of Scalars" : "Number";
-    case ParameterKind::integer: return p.list ? "tuple of ints" : "int";
-    case ParameterKind::number: return p.list ? "tuple of floats" : "float";
-    case ParameterKind::boolean: return p.list ? "tuple of bools" : "bool";
-    case ParameterKind::dtype: return "braze.dtype";
-    case ParameterKind::layout: return "braze.layout";
-    case ParameterKind::device: return "braze.device";
-    case ParameterKind::memory_format: return "braze.memory_format";
-    case ParameterKind::generator: return "braze.Generator";
-    case ParameterKind::string: return "str";
-    case ParameterKind::object: return "object";
+    case ParameterKind::tensor:
+      return p.list ? "tuple of Tensors" : "Tensor";
+    case ParameterKind::operand:
+      return p.list ? "tuple of Tensors" : "Tensor";
+    case ParameterKind::scalar:
+      return p.list ? "tuple of Scalars" : "Number";
+    case ParameterKind::integer:
+      return p.list ? "tuple of ints" : "int";
+    case ParameterKind::number:
+      return p.list ? "tuple of floats" : "float";
+    case ParameterKind::boolean:
+      return p.list ? "tuple of bools" : "bool";
+    case ParameterKind::dtype:
+      return "braze.dtype";
+    case ParameterKind::layout:
+      return "braze.layout";
+    case ParameterKind::device:
+      return "braze.device";
+    case ParameterKind::memory_format:
+      return "braze.memory_format";
+    case ParameterKind::generator:
+      return "braze.Generator";
+    case ParameterKind::string:
+      return "str";
+    case ParameterKind::object:
+      return "object";
   }
   return "object";
 }
@@ -79,8 +111,8 @@ bool is_numpy_name(const Parameter& p, PyObject* keyword) {
     const char* ours;
     PyObject* theirs;
   };
-  static const Name names[] = {{"dim", interned("axis")},   {"keepdim", interned("keepdims")}, {"input", interned("x")},
-                               {"input", interned("a")},    {"input", interned("x1")},         {"other", interned("x2")}};
+  static const Name names[] = {{"dim", interned("axis")}, {"keepdim", interned("keepdims")}, {"input", interned("x")},
+                               {"input", interned("a")},  {"input", interned("x1")},         {"other", interned("x2")}};
   for (const Name& n : names)
     if (p.name == n.ours && PyUnicode_Compare(n.theirs, keyword) == 0) return true;
   return false;
@@ -108,7 +140,9 @@ std::string got_text(const Parameter& p, PyObject* value) {
   return "not " + type_name(value);
 }
 
-PyObject* text_object(std::string_view text) { return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size())); }
+PyObject* text_object(std::string_view text) {
+  return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
+}
 
 }  // namespace
 
@@ -166,8 +200,8 @@ TensorOptions Arguments::options() const {
 
 // ---- binding ----
 
-bool Signature::bind(PyObject* self, PyObject* const* args, std::size_t count, PyObject* keywords, bool as_method, Arguments& arguments,
-                     std::string* why) const {
+bool Signature::bind(PyObject* self, PyObject* const* args, std::size_t count, PyObject* keywords, bool as_method,
+                     Arguments& arguments, std::string* why) const {
   const std::size_t first = as_method ? 1 : 0, named = keywords ? static_cast<std::size_t>(PyTuple_GET_SIZE(keywords)) : 0;
   arguments.signature_ = this;
   arguments.out_ = nullptr;
@@ -184,7 +218,8 @@ bool Signature::bind(PyObject* self, PyObject* const* args, std::size_t count, P
     given = 1;
   } else if (count > positional - first) {
     const std::size_t most = positional - first;
-    return wrong("{}() takes {} positional argument{} but {} {} given", name, most, most == 1 ? "" : "s", count, count == 1 ? "was" : "were");
+    return wrong("{}() takes {} positional argument{} but {} {} given", name, most, most == 1 ? "" : "s", count,
+                 count == 1 ? "was" : "were");
   }
   std::size_t keywords_used = 0;
   std::string missing;
@@ -211,12 +246,14 @@ bool Signature::bind(PyObject* self, PyObject* const* args, std::size_t count, P
     }
     if (!fits(p, value)) {
       const std::string got = got_text(p, value);
-      if (by_position) return wrong("{}(): argument '{}' (position {}) must be {}, {}", name, p.name, i - first + 1, kind_name(p), got);
+      if (by_position)
+        return wrong("{}(): argument '{}' (position {}) must be {}, {}", name, p.name, i - first + 1, kind_name(p), got);
       return wrong("{}(): argument '{}' must be {}, {}", name, p.name, kind_name(p), got);
     }
     arguments.values_[i] = value;
   }
-  if (missing_count) return wrong("{}() missing {} required positional argument{}: {}", name, missing_count, missing_count == 1 ? "" : "s", missing);
+  if (missing_count)
+    return wrong("{}() missing {} required positional argument{}: {}", name, missing_count, missing_count == 1 ? "" : "s", missing);
   if (keywords_used == named) return true;
   static PyObject* const out_name = interned("out");
   for (std::size_t k = 0; k < named; ++k) {
@@ -229,8 +266,9 @@ bool Signature::bind(PyObject* self, PyObject* const* args, std::size_t count, P
       arguments.out_ = value == Py_None ? nullptr : value;
       continue;
     }
-    const bool known = std::any_of(parameters.begin() + static_cast<std::ptrdiff_t>(first), parameters.end(),
-                                   [&](const Parameter& p) { return same_name(p.python_name, keyword) || is_numpy_name(p, keyword); });
+    const bool known =
+        std::any_of(parameters.begin() + static_cast<std::ptrdiff_t>(first), parameters.end(),
+                    [&](const Parameter& p) { return same_name(p.python_name, keyword) || is_numpy_name(p, keyword); });
     if (!known) return wrong("{}() got an unexpected keyword argument '{}'", name, text_of(keyword));
   }
   return true;
@@ -255,7 +293,8 @@ PyObject* to_python(const std::vector<Tensor>& tensors) {
 
 PyObject* to_python(const std::vector<double>& value) {
   Object result = Object::steal(PyTuple_New(static_cast<Py_ssize_t>(value.size())));
-  for (std::size_t i = 0; i < value.size(); ++i) PyTuple_SET_ITEM(result.get(), static_cast<Py_ssize_t>(i), PyFloat_FromDouble(value[i]));
+  for (std::size_t i = 0; i < value.size(); ++i)
+    PyTuple_SET_ITEM(result.get(), static_cast<Py_ssize_t>(i), PyFloat_FromDouble(value[i]));
   return result.release();
 }
 
@@ -267,16 +306,23 @@ int category(DType t) { return t == DType::boolean ? 0 : is_float(t) ? 2 : 1; }
 
 void write_result(const Tensor& result, Tensor& target, bool may_resize) {
   const DType from = result.dtype(), to = target.dtype();
-  static constexpr std::array<const char*, dtype_count> type_names{"Bool", "Byte", "Char", "Short", "Int", "Long", "Half", "BFloat16", "Float", "Double"};
+  static constexpr std::array<const char*, dtype_count> type_names{"Bool", "Byte", "Char",     "Short", "Int",
+                                                                   "Long", "Half", "BFloat16", "Float", "Double"};
   require(category(from) <= category(to), "result type {} can't be cast to the desired output type {}",
           type_names[static_cast<std::size_t>(from)], type_names[static_cast<std::size_t>(to)]);
   const Sizes have = target.sizes(), want = result.sizes();
   if (have != want) {
-    require<ShapeError>(may_resize, "output with shape [{}] doesn't match the broadcast shape [{}]", fmt::join(have, ", "), fmt::join(want, ", "));
+    require<ShapeError>(may_resize, "output with shape [{}] doesn't match the broadcast shape [{}]", fmt::join(have, ", "),
+                        fmt::join(want, ", "));
     if (target.numel() != 0 &&
-        PyErr_WarnEx(PyExc_UserWarning,
-                     fmt::format("An output with one or more elements was resized since it had shape [{}], which does not match the required "
-                                 "output shape [{}].", fmt::join(have, ", "), fmt::join(want, ", ")).c_str(), 1) < 0)
+        PyErr_WarnEx(
+            PyExc_UserWarning,
+            fmt::format(
+                "An output with one or more elements was resized since it had shape [{}], which does not match the required "
+                "output shape [{}].",
+                fmt::join(have, ", "), fmt::join(want, ", "))
+                .c_str(),
+            1) < 0)
       throw PythonError{};
     target.resize_(want);
   }
@@ -287,10 +333,12 @@ void write_results(PyObject* results, PyObject* targets, bool may_resize, const 
   if (is_tensor(results)) return write_result(tensor_of(results), tensor_of(targets), may_resize);
   const Py_ssize_t count = PyTuple_Check(results) ? PyTuple_GET_SIZE(results) : -1;
   if (PySequence_Fast_GET_SIZE(targets) != count)
-    raise(PyExc_TypeError, "{}(): argument 'out' must be a tuple of {} Tensors, not of {}", name, count, PySequence_Fast_GET_SIZE(targets));
+    raise(PyExc_TypeError, "{}(): argument 'out' must be a tuple of {} Tensors, not of {}", name, count,
+          PySequence_Fast_GET_SIZE(targets));
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject* target = PySequence_Fast_GET_ITEM(targets, i);
-    if (!is_tensor(target)) raise(PyExc_TypeError, "{}(): argument 'out' must be tuple of Tensors, not tuple with {}", name, type_name(target));
+    if (!is_tensor(target))
+      raise(PyExc_TypeError, "{}(): argument 'out' must be tuple of Tensors, not tuple with {}", name, type_name(target));
     write_result(tensor_of(PyTuple_GET_ITEM(results, i)), tensor_of(target), may_resize);
   }
 }
@@ -393,7 +441,8 @@ void Function::complain(PyObject* self, PyObject* const* args, std::size_t count
   }
   std::string expected;
   for (const Signature& s : signatures()) expected += "\n * " + shown_signature(s, is_method());
-  raise(PyExc_TypeError, "{}() received an invalid combination of arguments - got ({}), but expected one of:{}\n", name, got, expected);
+  raise(PyExc_TypeError, "{}() received an invalid combination of arguments - got ({}), but expected one of:{}\n", name, got,
+        expected);
 }
 
 }  // namespace braze::python

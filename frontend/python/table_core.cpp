@@ -16,7 +16,8 @@ Tensor convert(const Arguments& a, std::optional<DType> type, std::size_t copy, 
 const Rows rows{
     {"tensor(object data, *, Options) -> Tensor", function,
      [](Arguments& a) { return tensor_from_data(a.object(0), a.options().dtype); },
-     "A copy of nested data: numbers, sequences, NumPy arrays, tensors. https://pytorch.org/docs/stable/generated/torch.tensor.html"},
+     "A copy of nested data: numbers, sequences, NumPy arrays, tensors. "
+     "https://pytorch.org/docs/stable/generated/torch.tensor.html"},
     {"tolist(Tensor input) -> object", method, [](Arguments& a) { return Object::steal(to_list(a.tensor(0))); },
      "Nested lists of Python numbers; a number for a tensor without dims."},
     {"dim(Tensor input) -> int", method, [](Arguments& a) { return a.tensor(0).dim(); }, "The number of dims."},
@@ -34,7 +35,8 @@ const Rows rows{
     {"stride(Tensor input, int dim) -> int", method, [](Arguments& a) { return a.tensor(0).stride(a.integer(1)); }},
     {"storage_offset(Tensor input) -> int", method, [](Arguments& a) { return a.tensor(0).storage_offset(); },
      "Where the first element lies in the storage, in elements."},
-    {"element_size(Tensor input) -> int", method, [](Arguments& a) { return a.tensor(0).element_size(); }, "Bytes an element takes."},
+    {"element_size(Tensor input) -> int", method, [](Arguments& a) { return a.tensor(0).element_size(); },
+     "Bytes an element takes."},
     {"is_floating_point(Tensor input) -> bool", function | method, [](Arguments& a) { return is_float(a.tensor(0).dtype()); }},
     {"is_signed(Tensor input) -> bool", function | method, [](Arguments& a) { return is_signed(a.tensor(0).dtype()); }},
     // ---- conversions: the very same object where nothing changes ----
@@ -51,18 +53,22 @@ const Rows rows{
      }},
     {"to(Tensor input, Tensor other, bool non_blocking=False, bool copy=False, *, MemoryFormat? memory_format=None)", method,
      [](Arguments& a) { return convert(a, a.tensor(1).dtype(), 3, 4); }},
-    {"type_as(Tensor input, Tensor other)", method, [](Arguments& a) { return a.tensor(0).to(a.tensor(1).dtype()); }, "As other's dtype."},
+    {"type_as(Tensor input, Tensor other)", method, [](Arguments& a) { return a.tensor(0).to(a.tensor(1).dtype()); },
+     "As other's dtype."},
     {"cpu(Tensor input, *, MemoryFormat? memory_format=None)", method, [](Arguments& a) { return a.tensor(0).cpu(); }},
     {"float(Tensor input, *, MemoryFormat? memory_format=None)", method, [](Arguments& a) { return convert(a, DType::f32, 0, 1); }},
-    {"double(Tensor input, *, MemoryFormat? memory_format=None)", method, [](Arguments& a) { return convert(a, DType::f64, 0, 1); }},
+    {"double(Tensor input, *, MemoryFormat? memory_format=None)", method,
+     [](Arguments& a) { return convert(a, DType::f64, 0, 1); }},
     {"half(Tensor input, *, MemoryFormat? memory_format=None)", method, [](Arguments& a) { return convert(a, DType::f16, 0, 1); }},
-    {"bfloat16(Tensor input, *, MemoryFormat? memory_format=None)", method, [](Arguments& a) { return convert(a, DType::bf16, 0, 1); }},
+    {"bfloat16(Tensor input, *, MemoryFormat? memory_format=None)", method,
+     [](Arguments& a) { return convert(a, DType::bf16, 0, 1); }},
     {"int(Tensor input, *, MemoryFormat? memory_format=None)", method, [](Arguments& a) { return convert(a, DType::i32, 0, 1); }},
     {"long(Tensor input, *, MemoryFormat? memory_format=None)", method, [](Arguments& a) { return convert(a, DType::i64, 0, 1); }},
     {"short(Tensor input, *, MemoryFormat? memory_format=None)", method, [](Arguments& a) { return convert(a, DType::i16, 0, 1); }},
     {"char(Tensor input, *, MemoryFormat? memory_format=None)", method, [](Arguments& a) { return convert(a, DType::i8, 0, 1); }},
     {"byte(Tensor input, *, MemoryFormat? memory_format=None)", method, [](Arguments& a) { return convert(a, DType::u8, 0, 1); }},
-    {"bool(Tensor input, *, MemoryFormat? memory_format=None)", method, [](Arguments& a) { return convert(a, DType::boolean, 0, 1); }},
+    {"bool(Tensor input, *, MemoryFormat? memory_format=None)", method,
+     [](Arguments& a) { return convert(a, DType::boolean, 0, 1); }},
     {"is_contiguous(Tensor input, *, MemoryFormat? memory_format=None) -> bool", method,
      [](Arguments& a) { return a.none(1) ? a.tensor(0).is_contiguous() : a.tensor(0).is_contiguous(a.memory_format(1)); },
      "Whether the elements lie row-major, or in the given format."},
@@ -72,10 +78,12 @@ const Rows rows{
     {"is_set_to(Tensor input, Tensor tensor) -> bool", method,
      [](Arguments& a) {
        const Tensor &x = a.tensor(0), &y = a.tensor(1);
-       return x.shares_storage(y) && x.storage_offset() == y.storage_offset() && x.sizes() == y.sizes() && x.strides() == y.strides();
+       return x.shares_storage(y) && x.storage_offset() == y.storage_offset() && x.sizes() == y.sizes() &&
+              x.strides() == y.strides();
      }},
     // ---- dtypes ----
-    {"get_default_dtype() -> ScalarType", function, [](Arguments&) { return get_default_dtype(); }, "What floating-point literals become."},
+    {"get_default_dtype() -> ScalarType", function, [](Arguments&) { return get_default_dtype(); },
+     "What floating-point literals become."},
     {"set_default_dtype(ScalarType d) -> None", function, [](Arguments& a) { set_default_dtype(a.dtype(0)); },
      "What floating-point literals become from now on."},
     {"promote_types(ScalarType type1, ScalarType type2) -> ScalarType", function,
@@ -90,7 +98,8 @@ const Rows rows{
      },
      "How many threads evaluate."},
     {"get_num_threads() -> int", function, [](Arguments&) { return get_num_threads(); }, "How many threads evaluate."},
-    {"eval(Tensor[] tensors) -> None", function, [](Arguments& a) { eval(a.tensors(0)); }, "Runs what all of them need, as one program."},
+    {"eval(Tensor[] tensors) -> None", function, [](Arguments& a) { eval(a.tensors(0)); },
+     "Runs what all of them need, as one program."},
     {"dump(Tensor input, str stage=\"graph\") -> str", method, [](Arguments& a) { return a.tensor(0).dump(a.string(1)); },
      "A stage of this value's compilation: graph, fused, loops, steps, llvm, assembly, cuda. Evaluates nothing."},
 };

@@ -92,7 +92,8 @@ bool is_numpy_array(PyObject* p) { return std::string_view(Py_TYPE(p)->tp_name) 
 // A NumPy array beside a tensor is one.
 Object operand(PyObject* p) {
   if (!is_numpy_array(p)) return Object::share(p);
-  static PyObject* convert = Object::steal(PyObject_GetAttrString(Object::steal(PyImport_ImportModule("braze")).get(), "as_tensor")).release();
+  static PyObject* convert =
+      Object::steal(PyObject_GetAttrString(Object::steal(PyImport_ImportModule("braze")).get(), "as_tensor")).release();
   return Object::steal(PyObject_CallOneArg(convert, p));
 }
 
@@ -131,8 +132,8 @@ PyObject* binary_in_place(PyObject* a, PyObject* b) {
   });
 }
 
-#define BRAZE_OPERATOR(slot, function, expression)              \
-  constexpr char slot##_name[] = function;                      \
+#define BRAZE_OPERATOR(slot, function, expression) \
+  constexpr char slot##_name[] = function;         \
   constexpr auto slot##_of = [](const In& a, const In& b) { return expression; };
 BRAZE_OPERATOR(op_add, "add", a + b)
 BRAZE_OPERATOR(op_subtract, "sub", a - b)
@@ -173,16 +174,23 @@ BRAZE_IN_PLACE(in_place_shift_right, "bitwise_right_shift_", a.shift_right_(b))
 #undef BRAZE_IN_PLACE
 
 PyObject* power(PyObject* a, PyObject* b, PyObject*) { return binary<op_power_of, op_power_name>(a, b); }
-PyObject* power_in_place(PyObject* a, PyObject* b, PyObject*) { return binary_in_place<in_place_power_of, in_place_power_name>(a, b); }
+PyObject* power_in_place(PyObject* a, PyObject* b, PyObject*) {
+  return binary_in_place<in_place_power_of, in_place_power_name>(a, b);
+}
 
-PyObject* negate(PyObject* self) { return guarded([&] { return wrap(-In(tensor_of(self))); }); }
+PyObject* negate(PyObject* self) {
+  return guarded([&] { return wrap(-In(tensor_of(self))); });
+}
 PyObject* invert(PyObject* self) {
   return guarded([&] {
-    require<TypeError>(!is_float(tensor_of(self).dtype()), "~ (operator.invert) is only implemented on integer and Boolean-type tensors");
+    require<TypeError>(!is_float(tensor_of(self).dtype()),
+                       "~ (operator.invert) is only implemented on integer and Boolean-type tensors");
     return wrap(~In(tensor_of(self)));
   });
 }
-PyObject* absolute(PyObject* self) { return guarded([&] { return wrap(abs(tensor_of(self))); }); }
+PyObject* absolute(PyObject* self) {
+  return guarded([&] { return wrap(abs(tensor_of(self))); });
+}
 PyObject* positive(PyObject* self) {
   return guarded([&] {
     require(tensor_of(self).dtype() != DType::boolean, "The `+` operator, on a bool tensor is not supported.");
@@ -192,12 +200,18 @@ PyObject* positive(PyObject* self) {
 
 PyObject* compare(PyObject* a, PyObject* b, int operation) {
   switch (operation) {
-    case Py_EQ: return binary<op_eq_of, op_eq_name>(a, b);
-    case Py_NE: return binary<op_ne_of, op_ne_name>(a, b);
-    case Py_LT: return binary<op_lt_of, op_lt_name>(a, b);
-    case Py_LE: return binary<op_le_of, op_le_name>(a, b);
-    case Py_GT: return binary<op_gt_of, op_gt_name>(a, b);
-    default: return binary<op_ge_of, op_ge_name>(a, b);
+    case Py_EQ:
+      return binary<op_eq_of, op_eq_name>(a, b);
+    case Py_NE:
+      return binary<op_ne_of, op_ne_name>(a, b);
+    case Py_LT:
+      return binary<op_lt_of, op_lt_name>(a, b);
+    case Py_LE:
+      return binary<op_le_of, op_le_name>(a, b);
+    case Py_GT:
+      return binary<op_gt_of, op_gt_name>(a, b);
+    default:
+      return binary<op_ge_of, op_ge_name>(a, b);
   }
 }
 
@@ -317,13 +331,16 @@ PyGetSetDef attributes[] = {
     {"shape", attribute<size_of_tensor>, nullptr, "The sizes, a braze.Size.", nullptr},
     {"dtype", attribute<[](const Tensor& t) { return Py_NewRef(dtype_object(t.dtype())); }>, nullptr, "The element type.", nullptr},
     {"ndim", attribute<[](const Tensor& t) { return PyLong_FromLongLong(t.dim()); }>, nullptr, "The number of dims.", nullptr},
-    {"itemsize", attribute<[](const Tensor& t) { return PyLong_FromLongLong(t.element_size()); }>, nullptr, "Bytes an element takes.", nullptr},
-    {"nbytes", attribute<[](const Tensor& t) { return PyLong_FromLongLong(t.nbytes()); }>, nullptr, "Bytes all elements take.", nullptr},
+    {"itemsize", attribute<[](const Tensor& t) { return PyLong_FromLongLong(t.element_size()); }>, nullptr,
+     "Bytes an element takes.", nullptr},
+    {"nbytes", attribute<[](const Tensor& t) { return PyLong_FromLongLong(t.nbytes()); }>, nullptr, "Bytes all elements take.",
+     nullptr},
     {"T", attribute<[](const Tensor& t) { return wrap(t.T()); }>, nullptr, "The dims reversed: a view.", nullptr},
     {"mT", attribute<[](const Tensor& t) { return wrap(t.mT()); }>, nullptr, "The last two dims swapped: a view.", nullptr},
     {"real", attribute<[](const Tensor& t) { return wrap(t); }>, nullptr, "The tensor itself: it is real.", nullptr},
     {"imag", attribute<imaginary_part>, nullptr, "Refuses real tensors.", nullptr},
-    {"_version", attribute<[](const Tensor& t) { return PyLong_FromLongLong(t.version()); }>, nullptr, "Writes to the storage so far.", nullptr},
+    {"_version", attribute<[](const Tensor& t) { return PyLong_FromLongLong(t.version()); }>, nullptr,
+     "Writes to the storage so far.", nullptr},
     {"__dict__", get_dict, set_dict, nullptr, nullptr},
     {}};
 
@@ -349,59 +366,60 @@ PyObject* new_tensor(PyTypeObject* type, PyObject* args, PyObject* keywords) {
 }
 
 template <class F>
-void* slot(F function) { return reinterpret_cast<void*>(function); }
+void* slot(F function) {
+  return reinterpret_cast<void*>(function);
+}
 
-PyType_Slot slots[] = {
-    {Py_tp_new, slot(new_tensor)},
-    {Py_tp_dealloc, slot(deallocate)},
-    {Py_tp_traverse, slot(traverse)},
-    {Py_tp_clear, slot(clear)},
-    {Py_tp_getset, attributes},
-    {Py_tp_members, members},
-    {Py_tp_methods, methods},
-    {Py_tp_repr, slot(show)},
-    {Py_tp_hash, slot(hash)},
-    {Py_tp_iter, slot(iterate)},
-    {Py_tp_setattro, slot(set_attribute)},
-    {Py_tp_richcompare, slot(compare)},
-    {Py_tp_doc, const_cast<char*>("A tensor: PyTorch's semantics, lazily evaluated.")},
-    {Py_nb_add, slot(binary<op_add_of, op_add_name>)},
-    {Py_nb_subtract, slot(binary<op_subtract_of, op_subtract_name>)},
-    {Py_nb_multiply, slot(binary<op_multiply_of, op_multiply_name>)},
-    {Py_nb_true_divide, slot(binary<op_divide_of, op_divide_name>)},
-    {Py_nb_floor_divide, slot(binary<op_floor_divide_of, op_floor_divide_name>)},
-    {Py_nb_remainder, slot(binary<op_remainder_of, op_remainder_name>)},
-    {Py_nb_power, slot(power)},
-    {Py_nb_matrix_multiply, slot(binary<op_matmul_of, op_matmul_name>)},
-    {Py_nb_and, slot(binary<op_and_of, op_and_name>)},
-    {Py_nb_or, slot(binary<op_or_of, op_or_name>)},
-    {Py_nb_xor, slot(binary<op_xor_of, op_xor_name>)},
-    {Py_nb_lshift, slot(binary<op_shift_left_of, op_shift_left_name>)},
-    {Py_nb_rshift, slot(binary<op_shift_right_of, op_shift_right_name>)},
-    {Py_nb_inplace_add, slot(binary_in_place<in_place_add_of, in_place_add_name>)},
-    {Py_nb_inplace_subtract, slot(binary_in_place<in_place_subtract_of, in_place_subtract_name>)},
-    {Py_nb_inplace_multiply, slot(binary_in_place<in_place_multiply_of, in_place_multiply_name>)},
-    {Py_nb_inplace_true_divide, slot(binary_in_place<in_place_divide_of, in_place_divide_name>)},
-    {Py_nb_inplace_floor_divide, slot(binary_in_place<in_place_floor_divide_of, in_place_floor_divide_name>)},
-    {Py_nb_inplace_remainder, slot(binary_in_place<in_place_remainder_of, in_place_remainder_name>)},
-    {Py_nb_inplace_power, slot(power_in_place)},
-    {Py_nb_inplace_and, slot(binary_in_place<in_place_and_of, in_place_and_name>)},
-    {Py_nb_inplace_or, slot(binary_in_place<in_place_or_of, in_place_or_name>)},
-    {Py_nb_inplace_xor, slot(binary_in_place<in_place_xor_of, in_place_xor_name>)},
-    {Py_nb_inplace_lshift, slot(binary_in_place<in_place_shift_left_of, in_place_shift_left_name>)},
-    {Py_nb_inplace_rshift, slot(binary_in_place<in_place_shift_right_of, in_place_shift_right_name>)},
-    {Py_nb_negative, slot(negate)},
-    {Py_nb_positive, slot(positive)},
-    {Py_nb_absolute, slot(absolute)},
-    {Py_nb_invert, slot(invert)},
-    {Py_nb_bool, slot(truth)},
-    {Py_nb_int, slot(as_int)},
-    {Py_nb_float, slot(as_float)},
-    {Py_nb_index, slot(as_index)},
-    {Py_mp_length, slot(length)},
-    {Py_mp_subscript, slot(get_item)},
-    {Py_mp_ass_subscript, slot(set_item)},
-    {0, nullptr}};
+PyType_Slot slots[] = {{Py_tp_new, slot(new_tensor)},
+                       {Py_tp_dealloc, slot(deallocate)},
+                       {Py_tp_traverse, slot(traverse)},
+                       {Py_tp_clear, slot(clear)},
+                       {Py_tp_getset, attributes},
+                       {Py_tp_members, members},
+                       {Py_tp_methods, methods},
+                       {Py_tp_repr, slot(show)},
+                       {Py_tp_hash, slot(hash)},
+                       {Py_tp_iter, slot(iterate)},
+                       {Py_tp_setattro, slot(set_attribute)},
+                       {Py_tp_richcompare, slot(compare)},
+                       {Py_tp_doc, const_cast<char*>("A tensor: PyTorch's semantics, lazily evaluated.")},
+                       {Py_nb_add, slot(binary<op_add_of, op_add_name>)},
+                       {Py_nb_subtract, slot(binary<op_subtract_of, op_subtract_name>)},
+                       {Py_nb_multiply, slot(binary<op_multiply_of, op_multiply_name>)},
+                       {Py_nb_true_divide, slot(binary<op_divide_of, op_divide_name>)},
+                       {Py_nb_floor_divide, slot(binary<op_floor_divide_of, op_floor_divide_name>)},
+                       {Py_nb_remainder, slot(binary<op_remainder_of, op_remainder_name>)},
+                       {Py_nb_power, slot(power)},
+                       {Py_nb_matrix_multiply, slot(binary<op_matmul_of, op_matmul_name>)},
+                       {Py_nb_and, slot(binary<op_and_of, op_and_name>)},
+                       {Py_nb_or, slot(binary<op_or_of, op_or_name>)},
+                       {Py_nb_xor, slot(binary<op_xor_of, op_xor_name>)},
+                       {Py_nb_lshift, slot(binary<op_shift_left_of, op_shift_left_name>)},
+                       {Py_nb_rshift, slot(binary<op_shift_right_of, op_shift_right_name>)},
+                       {Py_nb_inplace_add, slot(binary_in_place<in_place_add_of, in_place_add_name>)},
+                       {Py_nb_inplace_subtract, slot(binary_in_place<in_place_subtract_of, in_place_subtract_name>)},
+                       {Py_nb_inplace_multiply, slot(binary_in_place<in_place_multiply_of, in_place_multiply_name>)},
+                       {Py_nb_inplace_true_divide, slot(binary_in_place<in_place_divide_of, in_place_divide_name>)},
+                       {Py_nb_inplace_floor_divide, slot(binary_in_place<in_place_floor_divide_of, in_place_floor_divide_name>)},
+                       {Py_nb_inplace_remainder, slot(binary_in_place<in_place_remainder_of, in_place_remainder_name>)},
+                       {Py_nb_inplace_power, slot(power_in_place)},
+                       {Py_nb_inplace_and, slot(binary_in_place<in_place_and_of, in_place_and_name>)},
+                       {Py_nb_inplace_or, slot(binary_in_place<in_place_or_of, in_place_or_name>)},
+                       {Py_nb_inplace_xor, slot(binary_in_place<in_place_xor_of, in_place_xor_name>)},
+                       {Py_nb_inplace_lshift, slot(binary_in_place<in_place_shift_left_of, in_place_shift_left_name>)},
+                       {Py_nb_inplace_rshift, slot(binary_in_place<in_place_shift_right_of, in_place_shift_right_name>)},
+                       {Py_nb_negative, slot(negate)},
+                       {Py_nb_positive, slot(positive)},
+                       {Py_nb_absolute, slot(absolute)},
+                       {Py_nb_invert, slot(invert)},
+                       {Py_nb_bool, slot(truth)},
+                       {Py_nb_int, slot(as_int)},
+                       {Py_nb_float, slot(as_float)},
+                       {Py_nb_index, slot(as_index)},
+                       {Py_mp_length, slot(length)},
+                       {Py_mp_subscript, slot(get_item)},
+                       {Py_mp_ass_subscript, slot(set_item)},
+                       {0, nullptr}};
 PyType_Spec spec{"braze.Tensor", sizeof(TensorObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, slots};
 
 }  // namespace

@@ -13,8 +13,7 @@ namespace {
 // ---- dtype ----
 
 struct DTypeObject {
-  PyObject_HEAD
-  DType type;
+  PyObject_HEAD DType type;
 };
 PyTypeObject* dtype_type = nullptr;
 std::array<PyObject*, dtype_count> dtypes{};
@@ -67,7 +66,8 @@ PyObject* size_new(PyTypeObject* type, PyObject* args, PyObject* keywords) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self.get()); ++i) {
       PyObject* item = PyTuple_GET_ITEM(self.get(), i);
       if (PyLong_Check(item)) continue;
-      if (!is_integer(item)) raise(PyExc_TypeError, "braze.Size() takes an iterable of 'int' (item {} is '{}')", i, type_name(item));
+      if (!is_integer(item))
+        raise(PyExc_TypeError, "braze.Size() takes an iterable of 'int' (item {} is '{}')", i, type_name(item));
       PyObject* number = PyLong_FromLongLong(to_integer(item));
       PyTuple_SET_ITEM(self.get(), i, number);
       Py_DECREF(item);
@@ -94,7 +94,8 @@ PyObject* size_numel(PyObject* self, PyObject*) {
 
 PyObject* size_reduce(PyObject* self, PyObject*) {
   return guarded([&] {
-    const Object tuple = Object::steal(PySequence_Tuple(self)), items = Object::steal(PyTuple_GetSlice(tuple.get(), 0, PyTuple_GET_SIZE(self)));
+    const Object tuple = Object::steal(PySequence_Tuple(self)),
+                 items = Object::steal(PyTuple_GetSlice(tuple.get(), 0, PyTuple_GET_SIZE(self)));
     const Object list = Object::steal(PySequence_List(items.get())), plain = Object::steal(PyList_AsTuple(list.get()));
     return Py_BuildValue("O(O)", size_type, plain.get());
   });
@@ -107,7 +108,9 @@ PyObject* size_concat(PyObject* a, PyObject* b) {
   }
   return size_from_tuple(PyTuple_Type.tp_as_sequence->sq_concat(a, b));
 }
-PyObject* size_repeat(PyObject* self, Py_ssize_t count) { return size_from_tuple(PyTuple_Type.tp_as_sequence->sq_repeat(self, count)); }
+PyObject* size_repeat(PyObject* self, Py_ssize_t count) {
+  return size_from_tuple(PyTuple_Type.tp_as_sequence->sq_repeat(self, count));
+}
 PyObject* size_subscript(PyObject* self, PyObject* key) {
   PyObject* result = PyTuple_Type.tp_as_mapping->mp_subscript(self, key);
   return PySlice_Check(key) ? size_from_tuple(result) : result;
@@ -137,8 +140,8 @@ PyObject* to_python_bool(bool value) { return Py_NewRef(value ? Py_True : Py_Fal
 PyObject* dtype_object(DType type) { return dtypes[static_cast<std::size_t>(type)]; }
 
 bool is_dtype(PyObject* p) {
-  return Py_TYPE(p) == dtype_type || p == reinterpret_cast<PyObject*>(&PyFloat_Type) || p == reinterpret_cast<PyObject*>(&PyLong_Type) ||
-         p == reinterpret_cast<PyObject*>(&PyBool_Type);
+  return Py_TYPE(p) == dtype_type || p == reinterpret_cast<PyObject*>(&PyFloat_Type) ||
+         p == reinterpret_cast<PyObject*>(&PyLong_Type) || p == reinterpret_cast<PyObject*>(&PyBool_Type);
 }
 
 DType to_dtype(PyObject* p) {
@@ -150,7 +153,8 @@ DType to_dtype(PyObject* p) {
 
 PyObject* make_size(std::span<const std::int64_t> sizes) {
   PyObject* size = size_type->tp_alloc(size_type, static_cast<Py_ssize_t>(sizes.size()));
-  for (std::size_t i = 0; size && i < sizes.size(); ++i) PyTuple_SET_ITEM(size, static_cast<Py_ssize_t>(i), PyLong_FromLongLong(sizes[i]));
+  for (std::size_t i = 0; size && i < sizes.size(); ++i)
+    PyTuple_SET_ITEM(size, static_cast<Py_ssize_t>(i), PyLong_FromLongLong(sizes[i]));
   return size;
 }
 
