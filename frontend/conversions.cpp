@@ -5,6 +5,7 @@
 
 #include "braze/functions.h"
 #include "frontend/elementwise.h"
+#include "frontend/positions.h"
 #include "frontend/view_layout.h"
 
 namespace braze {
@@ -20,7 +21,8 @@ Device::Device(std::string_view text) {
   const std::string_view name = text.substr(0, colon);
   const auto* found = std::find(device_names.begin(), device_names.end(), name);
   require(!text.empty(), "Device string must not be empty");
-  require(found != device_names.end(), "Expected one of {} device type at start of device string: {}", fmt::join(device_names, ", "), text);
+  require(found != device_names.end(), "Expected one of {} device type at start of device string: {}",
+          fmt::join(device_names, ", "), text);
   type = static_cast<Type>(found - device_names.begin());
   if (colon == std::string_view::npos) return;
   const std::string_view digits = text.substr(colon + 1);
@@ -35,9 +37,12 @@ std::string Device::str() const {
 
 void require_supported(const Device& device) {
   switch (device.type) {
-    case Device::Type::cpu: return;
-    case Device::Type::cuda: fail<DeviceError>("tensors on '{}' are not supported: Braze compiles CUDA kernels but has no CUDA memory yet", device.str());
-    default: fail<DeviceError>("tensors on '{}' are not supported: Braze runs on the CPU only", device.str());
+    case Device::Type::cpu:
+      return;
+    case Device::Type::cuda:
+      fail<DeviceError>("tensors on '{}' are not supported: Braze compiles CUDA kernels but has no CUDA memory yet", device.str());
+    default:
+      fail<DeviceError>("tensors on '{}' are not supported: Braze runs on the CPU only", device.str());
   }
 }
 
@@ -100,18 +105,33 @@ std::optional<Geometry> without_repeats(const Geometry& g) {
   return out;
 }
 
+// By the place of each element, however they lie.
+Tensor& fill_one_by_one(Tensor& x, const In& value) {
+  const TensorImpl& impl = checked(x);
+  const Geometry& g = *impl.geometry;
+  PositionSum sum(g.sizes, g.offset, value.where());
+  for (std::size_t axis = 0; axis < g.sizes.size(); ++axis) sum.add_axis(axis, g.strides[axis]);
+  const Dims flat{impl.storage->elements(impl.dtype())};
+  const Tensor whole = on_storage(impl.storage, impl.dtype(), {0, flat, {1}});
+  const ir::Location where = location(value.where());
+  write_at(checked(whole), sum.value(), fitted(value, impl.dtype(), g.sizes, where), ir::Put::Combine::assign, where);
+  return x;
+}
+
 }  // namespace
 
 // Filling may meet an element twice, which PyTorch allows here and nowhere else.
 Tensor& Tensor::fill_(const In& value) {
   if (!value.is_scalar())
-    require(checked(value.tensor()).type->rank() == 0, "fill_ only supports 0-dimension value tensor but got tensor with {} dimensions.",
-            value.tensor().dim());
+    require(checked(value.tensor()).type->rank() == 0,
+            "fill_ only supports 0-dimension value tensor but got tensor with {} dimensions.", value.tensor().dim());
   if (const TensorImpl& impl = checked(*this); impl.geometry && impl.numel() > 0) {
-    if (const std::optional<Geometry> once = without_repeats(*impl.geometry); once && once->numel() != impl.numel()) {
+    const std::optional<Geometry> once = without_repeats(*impl.geometry);
+    if (once && once->numel() != impl.numel()) {
       on_storage(impl.storage, impl.dtype(), *once).copy_(value);
       return *this;
     }
+    if (!once) return fill_one_by_one(*this, value);
   }
   return copy_(value);
 }
