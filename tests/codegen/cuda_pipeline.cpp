@@ -44,6 +44,28 @@ const std::vector<Case>& cases() {
   return %1
 })",
        {70}},
+      {"take_and_put",
+       R"(graph places(%x: f32[n, 3], %i: i64[m], %h: f16[m], %y: f16[40]) {
+  %0 = constant 20 : i64[]
+  %1 = expand %0 {shape = [m]} : i64[m]
+  %2 = remainder %i, %1 : i64[m]
+  %3 = sub %2, %1 : i64[m]
+  %4 = wrap_index %3 {extent = 20} : i64[m]
+  %5 = take %x, %4 : f32[m]
+  %6 = exp %5 : f32[m]
+  %7 = put %y, %4, %h {combine = add} : f16[40]
+  %8 = put %7, %4, %h {combine = assign} : f16[40]
+  return %6, %8
+})",
+       {300, 77}},
+      {"products",
+       R"(graph products(%x: f64[n, m], %k: i8[n, m]) {
+  %0 = prod %x {dims = [1]} : f64[n]
+  %1 = prod %x {dims = [0]} : f64[m]
+  %2 = prod %k {dims = [0, 1]} : i64[]
+  return %0, %1, %2
+})",
+       {7, 9}},
       {"short_rows",
        R"(graph short(%x: i32[n, 3], %y: i32[3]) {
   %0 = expand %y {shape = [n, 3]} : i32[n, 3]
@@ -280,7 +302,7 @@ std::vector<ir::HostArray> run(const passes::Module& module, const std::vector<i
     const ir::Type& type = module.graph.type(value);
     found = ir::make_host_array(type.dtype, sizes_of(type.shape, symbols));
     const ir::Node& node = module.graph.node(value);
-    if (node.op == ir::Op::store || node.op == ir::Op::accumulate) {  // the memory plan copies, or writes in place
+    if (passes::is_write(node.op)) {  // the memory plan copies, or writes in place
       const ir::Value before = passes::stored_value(module.graph, node.in[0]);
       const ir::HostArray& old = memory.at({before.node, before.result});
       std::memcpy(found.data.get(), old.data.get(), static_cast<std::size_t>(old.elements() * size_of(old.dtype)));
