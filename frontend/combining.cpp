@@ -10,7 +10,8 @@ namespace braze {
 
 std::vector<Tensor> meshgrid(Tensors tensors, std::string_view indexing) {
   require(!tensors.empty(), "meshgrid expects a non-empty TensorList");
-  require(indexing == "ij" || indexing == "xy", "torch.meshgrid: indexing must be one of \"xy\" or \"ij\", but received: {}", indexing);
+  require(indexing == "ij" || indexing == "xy", "torch.meshgrid: indexing must be one of \"xy\" or \"ij\", but received: {}",
+          indexing);
   for (const Tensor& t : tensors) {
     require(t.dim() <= 1, "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {}", t.describe());
     require(t.dtype() == tensors[0].dtype(), "torch.meshgrid expects all tensors to have the same dtype");
@@ -31,19 +32,22 @@ std::vector<Tensor> meshgrid(Tensors tensors, std::string_view indexing) {
   return grids;
 }
 
-std::vector<Tensor> meshgrid(TensorList tensors, std::string_view indexing) { return meshgrid(Tensors(tensors.begin(), tensors.size()), indexing); }
+std::vector<Tensor> meshgrid(TensorList tensors, std::string_view indexing) {
+  return meshgrid(Tensors(tensors.begin(), tensors.size()), indexing);
+}
 
 Tensor cartesian_prod(Tensors tensors, std::source_location where) {
   require(!tensors.empty(), "meshgrid expects a non-empty TensorList");
-  for (const Tensor& t : tensors)
-    require(t.dim() == 1, "Expect a 1D vector, but got shape {}", sizes_text(t.sizes()));
+  for (const Tensor& t : tensors) require(t.dim() == 1, "Expect a 1D vector, but got shape {}", sizes_text(t.sizes()));
   if (tensors.size() == 1) return tensors[0];
   std::vector<Tensor> columns;
   for (const Tensor& grid : meshgrid(tensors)) columns.push_back(grid.flatten(0, -1, where));
   return stack(columns, 1, where);
 }
 
-Tensor cartesian_prod(TensorList tensors, std::source_location where) { return cartesian_prod(Tensors(tensors.begin(), tensors.size()), where); }
+Tensor cartesian_prod(TensorList tensors, std::source_location where) {
+  return cartesian_prod(Tensors(tensors.begin(), tensors.size()), where);
+}
 
 Tensor combinations(const In& x, std::int64_t r, bool with_replacement) {
   const Tensor& self = require_tensor("combinations", x);
@@ -87,7 +91,8 @@ Tensor vander(const In& x, std::optional<std::int64_t> N, bool increasing) {
 
 Tensor one_hot(const In& x, std::int64_t num_classes) {
   const Tensor& self = require_tensor("one_hot", x);
-  require(self.dtype() == DType::i64, "one_hot is only applicable to index tensor of type LongTensor, but got {}", info(self.dtype()).scalar_name);
+  require(self.dtype() == DType::i64, "one_hot is only applicable to index tensor of type LongTensor, but got {}",
+          info(self.dtype()).scalar_name);
   Sizes sizes = self.sizes();
   if (self.numel() == 0) {
     require(num_classes > 0, "Can not infer total number of classes from empty tensor.");

@@ -11,7 +11,9 @@ namespace braze {
 namespace {
 
 // x's elements row-major under other sizes, in memory of their own even where a view would do.
-Tensor reshaped_copy(const Tensor& x, SizesView sizes, ir::Location where) { return wrap(reshape(read(checked(x), where), sizes, where)); }
+Tensor reshaped_copy(const Tensor& x, SizesView sizes, ir::Location where) {
+  return wrap(reshape(read(checked(x), where), sizes, where));
+}
 
 Tensor roll_one(const Tensor& x, std::int64_t shift, std::int64_t dim, const std::source_location& where) {
   const std::int64_t size = x.size(dim);
@@ -81,19 +83,26 @@ Tensor ShapingMethods::rot90(std::int64_t k, SizesView dims, Where where) const 
   require(dims[0] != dims[1] && std::abs(dims[0] - dims[1]) != self.dim(),
           "expected rotation dims to be different, but got dim0 = {} and dim1 = {}", dims[0], dims[1]);
   for (const std::int64_t dim : dims)
-    require(-self.dim() <= dim && dim < self.dim(), "Rotation dim{} out of range, dim{} = {}", dim == dims[0] ? 0 : 1, dim == dims[0] ? 0 : 1, dim);
+    require(-self.dim() <= dim && dim < self.dim(), "Rotation dim{} out of range, dim{} = {}", dim == dims[0] ? 0 : 1,
+            dim == dims[0] ? 0 : 1, dim);
   switch ((k % 4 + 4) % 4) {
-    case 1: return flip({dims[1]}, where).transpose_(dims[0], dims[1]);
-    case 2: return flip(dims, where);
-    case 3: return flip({dims[0]}, where).transpose_(dims[0], dims[1]);
-    default: return clone(MemoryFormat::contiguous, where);
+    case 1:
+      return flip({dims[1]}, where).transpose_(dims[0], dims[1]);
+    case 2:
+      return flip(dims, where);
+    case 3:
+      return flip({dims[0]}, where).transpose_(dims[0], dims[1]);
+    default:
+      return clone(MemoryFormat::contiguous, where);
   }
 }
 
 Tensor flip(const In& x, SizesView dims) { return require_tensor("flip", x).flip(dims, x.where()); }
 Tensor fliplr(const In& x) { return require_tensor("fliplr", x).fliplr(x.where()); }
 Tensor flipud(const In& x) { return require_tensor("flipud", x).flipud(x.where()); }
-Tensor roll(const In& x, std::int64_t shift, std::optional<std::int64_t> dim) { return require_tensor("roll", x).roll(shift, dim, x.where()); }
+Tensor roll(const In& x, std::int64_t shift, std::optional<std::int64_t> dim) {
+  return require_tensor("roll", x).roll(shift, dim, x.where());
+}
 Tensor roll(const In& x, SizesView shifts, SizesView dims) { return require_tensor("roll", x).roll(shifts, dims, x.where()); }
 Tensor rot90(const In& x, std::int64_t k, SizesView dims) { return require_tensor("rot90", x).rot90(k, dims, x.where()); }
 
@@ -112,7 +121,8 @@ Tensor ShapingMethods::repeat(SizesView repeats, Where where) const {
     pairs.insert(pairs.end(), {1, own});
     expanded.insert(expanded.end(), {repeats[i], own});
     std::int64_t size = 0;
-    require<ShapeError>(!__builtin_mul_overflow(repeats[i], own, &size), "repeat: {} times {} elements are more than 64 bits can count", repeats[i], own);
+    require<ShapeError>(!__builtin_mul_overflow(repeats[i], own, &size),
+                        "repeat: {} times {} elements are more than 64 bits can count", repeats[i], own);
     sizes.push_back(size);
   }
   checked_numel(sizes);
@@ -134,8 +144,8 @@ Tensor ShapingMethods::repeat_interleave(std::int64_t repeats, std::optional<std
   const auto axis = axis_of(rows, *dim);
   Sizes expanded = rows.sizes(), sizes = rows.sizes();
   expanded.insert(expanded.begin() + static_cast<std::ptrdiff_t>(axis) + 1, repeats);
-  require<ShapeError>(!__builtin_mul_overflow(sizes[axis], repeats, &sizes[axis]), "repeat_interleave: {} repeats are more than 64 bits can count",
-                      repeats);
+  require<ShapeError>(!__builtin_mul_overflow(sizes[axis], repeats, &sizes[axis]),
+                      "repeat_interleave: {} repeats are more than 64 bits can count", repeats);
   return reshaped_copy(rows.unsqueeze(static_cast<std::int64_t>(axis) + 1).expand(expanded), sizes, location(where));
 }
 
@@ -146,11 +156,13 @@ Tensor repeat_interleave(const Tensor& repeats, std::source_location where) {
   std::int64_t total = 0;
   for (const std::int64_t count : counts) {
     require(count >= 0, "repeats can not be negative");
-    require<ShapeError>(!__builtin_add_overflow(total, count, &total), "repeat_interleave: the repeats sum to more than 64 bits can count");
+    require<ShapeError>(!__builtin_add_overflow(total, count, &total),
+                        "repeat_interleave: the repeats sum to more than 64 bits can count");
   }
   std::vector<std::int64_t> indices;
   indices.reserve(static_cast<std::size_t>(total));
-  for (std::size_t i = 0; i < counts.size(); ++i) indices.insert(indices.end(), static_cast<std::size_t>(counts[i]), static_cast<std::int64_t>(i));
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    indices.insert(indices.end(), static_cast<std::size_t>(counts[i]), static_cast<std::int64_t>(i));
   return from_data(indices.data(), {total});
 }
 
@@ -164,7 +176,8 @@ Tensor ShapingMethods::repeat_interleave(const Tensor& repeats, std::optional<st
     return rows.repeat_interleave(repeats.item_int(where), dim, where);
   }
   require(repeats.dim() <= 1, "repeats must be 0-dim or 1-dim tensor");
-  require(repeats.size(0) == length, "repeats must have the same size as input along dim, but got repeats.size(0) = {} and input.size({}) = {}",
+  require(repeats.size(0) == length,
+          "repeats must have the same size as input along dim, but got repeats.size(0) = {} and input.size({}) = {}",
           repeats.size(0), *dim, length);
   return rows.index_select(*dim, braze::repeat_interleave(repeats, where), where);
 }

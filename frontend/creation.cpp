@@ -33,8 +33,9 @@ void measure(const NestedData& data, std::size_t depth, Dims& sizes, bool& is_fi
                       "expected sequence of length {} at dim {} (got {})", sizes[depth], depth, data.list().size());
   if (data.list().empty()) is_first_path = false;
   for (const NestedData& item : data.list()) {
-    require<ValueError>(item.is_list() || is_first_path || depth + 1 == sizes.size(), "expected sequence of length {} at dim {} (got a number)",
-                        depth + 1 < sizes.size() ? sizes[depth + 1] : 0, depth + 1);
+    require<ValueError>(item.is_list() || is_first_path || depth + 1 == sizes.size(),
+                        "expected sequence of length {} at dim {} (got a number)", depth + 1 < sizes.size() ? sizes[depth + 1] : 0,
+                        depth + 1);
     measure(item, depth + 1, sizes, is_first_path);
   }
 }
@@ -47,7 +48,8 @@ void gather(const NestedData& data, std::vector<Scalar>& out) {
 DType common_type(std::span<const Scalar> values) {
   if (values.empty()) return get_default_dtype();
   DType type = DType::boolean;
-  for (const Scalar& v : values) type = v.is_floating() || is_float(type) ? get_default_dtype() : promote_types(type, scalar_dtype(v));
+  for (const Scalar& v : values)
+    type = v.is_floating() || is_float(type) ? get_default_dtype() : promote_types(type, scalar_dtype(v));
   return type;
 }
 
@@ -102,8 +104,12 @@ Tensor tensor(const NestedData& data, TensorOptions options) {
 
 // ---- constants ----
 
-Tensor zeros(SizesView sizes, TensorOptions options) { return filled(sizes, engine::constant(to_literal(0, type_or_default(options)))); }
-Tensor ones(SizesView sizes, TensorOptions options) { return filled(sizes, engine::constant(to_literal(1, type_or_default(options)))); }
+Tensor zeros(SizesView sizes, TensorOptions options) {
+  return filled(sizes, engine::constant(to_literal(0, type_or_default(options))));
+}
+Tensor ones(SizesView sizes, TensorOptions options) {
+  return filled(sizes, engine::constant(to_literal(1, type_or_default(options))));
+}
 
 Tensor full(SizesView sizes, Scalar value, TensorOptions options) {
   return filled(sizes, scalar_value(value, options.dtype.value_or(scalar_dtype(value))));
@@ -130,7 +136,8 @@ engine::Value unwritten(DType type) {
 // A dense tensor of one value, laid out by strides.
 Tensor laid_out(const engine::Value& value, std::span<const std::int64_t> sizes, const Dims& strides) {
   const std::int64_t flat[] = {checked_numel(sizes)};
-  return on_storage(StoragePointer::adopt(new Storage(expand(value, flat, {}), false)), value.type().dtype, {0, Dims(sizes), strides});
+  return on_storage(StoragePointer::adopt(new Storage(expand(value, flat, {}), false)), value.type().dtype,
+                    {0, Dims(sizes), strides});
 }
 
 Tensor filled_like(const Tensor& other, const engine::Value& value, MemoryFormat format) {
@@ -153,10 +160,12 @@ Tensor empty_strided(SizesView sizes, SizesView strides, TensorOptions options) 
   const std::int64_t count = checked_numel(sizes);
   std::int64_t elements = count == 0 ? 0 : 1;
   for (std::size_t i = 0; i < sizes.size() && count > 0; ++i) {
-    require(strides[i] >= 0, "empty_strided: Negative strides are not supported at the moment, got strides: {}", sizes_text(strides));
+    require(strides[i] >= 0, "empty_strided: Negative strides are not supported at the moment, got strides: {}",
+            sizes_text(strides));
     std::int64_t reach = 0;
-    require<ShapeError>(!__builtin_mul_overflow(sizes[i] - 1, strides[i], &reach) && !__builtin_add_overflow(elements, reach, &elements),
-                        "empty_strided: sizes {} and strides {} reach past 64 bits", sizes_text(sizes), sizes_text(strides));
+    require<ShapeError>(
+        !__builtin_mul_overflow(sizes[i] - 1, strides[i], &reach) && !__builtin_add_overflow(elements, reach, &elements),
+        "empty_strided: sizes {} and strides {} reach past 64 bits", sizes_text(sizes), sizes_text(strides));
   }
   const std::int64_t flat[] = {elements};
   const DType type = type_or_default(options);
@@ -177,12 +186,18 @@ Tensor empty_like(const Tensor& other, TensorOptions options, MemoryFormat forma
   return filled_like(other, unwritten(type_like(other, options)), format);
 }
 
-Tensor ShapingMethods::new_empty(SizesView sizes, std::optional<DType> dtype) const { return empty(sizes, {dtype.value_or(self_of(this).dtype())}); }
+Tensor ShapingMethods::new_empty(SizesView sizes, std::optional<DType> dtype) const {
+  return empty(sizes, {dtype.value_or(self_of(this).dtype())});
+}
 Tensor ShapingMethods::new_empty_strided(SizesView sizes, SizesView strides, std::optional<DType> dtype) const {
   return empty_strided(sizes, strides, {dtype.value_or(self_of(this).dtype())});
 }
-Tensor ShapingMethods::new_zeros(SizesView sizes, std::optional<DType> dtype) const { return zeros(sizes, {dtype.value_or(self_of(this).dtype())}); }
-Tensor ShapingMethods::new_ones(SizesView sizes, std::optional<DType> dtype) const { return ones(sizes, {dtype.value_or(self_of(this).dtype())}); }
+Tensor ShapingMethods::new_zeros(SizesView sizes, std::optional<DType> dtype) const {
+  return zeros(sizes, {dtype.value_or(self_of(this).dtype())});
+}
+Tensor ShapingMethods::new_ones(SizesView sizes, std::optional<DType> dtype) const {
+  return ones(sizes, {dtype.value_or(self_of(this).dtype())});
+}
 Tensor ShapingMethods::new_full(SizesView sizes, Scalar value, std::optional<DType> dtype) const {
   return full(sizes, value, {dtype.value_or(self_of(this).dtype())});
 }
@@ -198,7 +213,8 @@ Tensor load_npy(const std::string& path) {
   runtime::Block block = runtime::Block::borrow(array.data, bytes, [held] {}, read_only);
   const std::int64_t flat[] = {count};
   const Tensor base = wrap(engine::leaf(engine::TypeRef::make(make_type(array.type, flat)), std::move(block)));
-  return on_storage(base.impl()->storage, array.type, {0, Dims(array.sizes.begin(), array.sizes.end()), Dims(array.strides.begin(), array.strides.end())});
+  return on_storage(base.impl()->storage, array.type,
+                    {0, Dims(array.sizes.begin(), array.sizes.end()), Dims(array.strides.begin(), array.strides.end())});
 }
 
 void save_npy(const std::string& path, const Tensor& tensor) {

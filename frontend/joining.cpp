@@ -43,11 +43,13 @@ Tensor cat(std::span<const Tensor> tensors, std::int64_t dim, std::source_locati
   std::vector<engine::Value> values;
   for (const Tensor& t : tensors) {
     if (skipped(t)) continue;
-    require<ShapeError>(t.dim() == first->dim(), "Tensors must have same number of dimensions: got {} and {}", first->dim(), t.dim());
+    require<ShapeError>(t.dim() == first->dim(), "Tensors must have same number of dimensions: got {} and {}", first->dim(),
+                        t.dim());
     for (std::int64_t d = 0; d < t.dim(); ++d)
-      require<ShapeError>(d == axis || t.size(d) == first->size(d),
-                          "Sizes of tensors must match except in dimension {}. Expected size {} but got size {} for tensor number {} in the list.", axis,
-                          first->size(d), t.size(d), &t - tensors.data());
+      require<ShapeError>(
+          d == axis || t.size(d) == first->size(d),
+          "Sizes of tensors must match except in dimension {}. Expected size {} but got size {} for tensor number {} in the list.",
+          axis, first->size(d), t.size(d), &t - tensors.data());
     values.push_back(cast(read(checked(t), location(where)), type, location(where)));
   }
   while (values.size() > 1) values = join_groups(values, static_cast<std::uint32_t>(axis), location(where));
@@ -62,7 +64,8 @@ Tensor stack(std::span<const Tensor> tensors, std::int64_t dim, std::source_loca
   require(!tensors.empty(), "stack expects a non-empty TensorList");
   std::vector<Tensor> rows;
   for (const Tensor& t : tensors) {
-    require<ShapeError>(t.sizes() == tensors[0].sizes(), "stack expects each tensor to be equal size, but got {} at entry 0 and {} at entry {}",
+    require<ShapeError>(t.sizes() == tensors[0].sizes(),
+                        "stack expects each tensor to be equal size, but got {} at entry 0 and {} at entry {}",
                         sizes_text(tensors[0].sizes()), sizes_text(t.sizes()), &t - tensors.data());
     rows.push_back(t.unsqueeze(dim));
   }
@@ -109,7 +112,9 @@ Tensor dstack(Tensors tensors, std::source_location where) {
 
 Tensor column_stack(Tensors tensors, std::source_location where) {
   require(!tensors.empty(), "column_stack expects a non-empty TensorList");
-  const auto column = [](const In& x) { return x.tensor().dim() <= 1 ? x.tensor().reshape({x.tensor().numel(), 1}, x.where()) : x.tensor(); };
+  const auto column = [](const In& x) {
+    return x.tensor().dim() <= 1 ? x.tensor().reshape({x.tensor().numel(), 1}, x.where()) : x.tensor();
+  };
   return hstack(each(tensors, where, column), where);
 }
 
@@ -119,6 +124,8 @@ Tensor hstack(TensorList tensors, std::source_location where) { return hstack(Te
 Tensor vstack(TensorList tensors, std::source_location where) { return vstack(Tensors(tensors.begin(), tensors.size()), where); }
 Tensor row_stack(TensorList tensors, std::source_location where) { return vstack(tensors, where); }
 Tensor dstack(TensorList tensors, std::source_location where) { return dstack(Tensors(tensors.begin(), tensors.size()), where); }
-Tensor column_stack(TensorList tensors, std::source_location where) { return column_stack(Tensors(tensors.begin(), tensors.size()), where); }
+Tensor column_stack(TensorList tensors, std::source_location where) {
+  return column_stack(Tensors(tensors.begin(), tensors.size()), where);
+}
 
 }  // namespace braze

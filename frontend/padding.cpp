@@ -16,7 +16,8 @@ struct Amount {
 std::vector<Amount> amounts_of(const Tensor& x, SizesView amounts) {
   require(amounts.size() % 2 == 0, "Padding length must be divisible by 2");
   require(static_cast<std::int64_t>(amounts.size()) <= 2 * x.dim(),
-          "Padding length should be less than or equal to two times the input dimension but got padding length {} and input of dimension {}",
+          "Padding length should be less than or equal to two times the input dimension but got padding length {} and input of "
+          "dimension {}",
           amounts.size(), x.dim());
   std::vector<Amount> out;
   for (std::size_t i = 0; 2 * i < amounts.size(); ++i)
@@ -28,10 +29,11 @@ std::int64_t padded_size(const Tensor& x, const Amount& a) {
   std::int64_t size = x.size(a.dim);
   require<ShapeError>(!__builtin_add_overflow(size, a.low, &size) && !__builtin_add_overflow(size, a.high, &size),
                       "pad: padding {} and {} reach past 64 bits", a.low, a.high);
-  require<ShapeError>(size >= 0,
-                      "The input size {}, plus negative padding {} and {}, resulted in a negative output size, which is invalid. Check "
-                      "dimension {} of your input.",
-                      x.size(a.dim), a.low, a.high, a.dim);
+  require<ShapeError>(
+      size >= 0,
+      "The input size {}, plus negative padding {} and {}, resulted in a negative output size, which is invalid. Check "
+      "dimension {} of your input.",
+      x.size(a.dim), a.low, a.high, a.dim);
   return size;
 }
 
@@ -86,10 +88,15 @@ Tensor pad_with(const Tensor& x, SizesView given, Border border, const std::sour
     const std::int64_t size = x.size(a.dim);
     const std::int64_t most = std::max(a.low, a.high);
     if (border == reflected)
-      require(most < size || most <= 0, "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding ({}, {}) at dimension {} of input {}",
+      require(most < size || most <= 0,
+              "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding ({}, {}) at "
+              "dimension {} of input {}",
               a.low, a.high, a.dim, sizes_text(x.sizes()));
-    if (border == wrapped) require(most <= size, "Padding value causes wrapping around more than once: padding ({}, {}) at dimension {} of input {}", a.low, a.high, a.dim, sizes_text(x.sizes()));
-    if (border == repeated) require(size > 0 || most <= 0, "Expected a non-zero size at dimension {} of input {}", a.dim, sizes_text(x.sizes()));
+    if (border == wrapped)
+      require(most <= size, "Padding value causes wrapping around more than once: padding ({}, {}) at dimension {} of input {}",
+              a.low, a.high, a.dim, sizes_text(x.sizes()));
+    if (border == repeated)
+      require(size > 0 || most <= 0, "Expected a non-zero size at dimension {} of input {}", a.dim, sizes_text(x.sizes()));
     std::vector<Tensor> parts;
     if (a.low > 0) parts.push_back(border(out, a.dim, a.low, true));
     parts.push_back(cropped(out, a));
@@ -105,7 +112,9 @@ Tensor constant_pad_nd(const In& x, SizesView amounts, Scalar value) {
   return pad_constant(require_tensor("constant_pad_nd", x), amounts, value, x.where());
 }
 
-Tensor pad(const In& x, SizesView amounts, Scalar value) { return pad_constant(require_tensor("pad", x), amounts, value, x.where()); }
+Tensor pad(const In& x, SizesView amounts, Scalar value) {
+  return pad_constant(require_tensor("pad", x), amounts, value, x.where());
+}
 
 Tensor pad(const In& x, SizesView amounts, std::string_view mode, std::optional<Scalar> value) {
   const Tensor& self = require_tensor("pad", x);

@@ -34,7 +34,11 @@ Style style_now() {
 class Elements {
  public:
   explicit Elements(const Tensor& tensor)
-      : tensor_(tensor), sizes_(tensor.sizes()), strides_(tensor.strides()), type_(tensor.dtype()), data_(static_cast<const std::byte*>(tensor.data())) {}
+      : tensor_(tensor),
+        sizes_(tensor.sizes()),
+        strides_(tensor.strides()),
+        type_(tensor.dtype()),
+        data_(static_cast<const std::byte*>(tensor.data())) {}
   bool floating() const { return is_float(type_); }
   double as_double(std::int64_t offset) const { return std::bit_cast<double>(converted(offset, DType::f64)); }
   std::int64_t as_int(std::int64_t offset) const { return static_cast<std::int64_t>(converted(offset, DType::i64)); }
@@ -100,7 +104,8 @@ class Formatter {
       else
         out = unsigned_nan(v, fmt::format("{:.{}f}", v, precision_));
     }
-    return std::string(static_cast<std::size_t>(std::max<std::int64_t>(0, width_ - static_cast<std::int64_t>(out.size()))), ' ') + out;
+    return std::string(static_cast<std::size_t>(std::max<std::int64_t>(0, width_ - static_cast<std::int64_t>(out.size()))), ' ') +
+           out;
   }
 
  private:
@@ -132,7 +137,8 @@ std::vector<std::int64_t> shown_indices(std::int64_t size, bool summarise, std::
 
 class Printer {
  public:
-  Printer(const Tensor& tensor, const Style& style) : elements_(tensor), style_(style), summarise_(tensor.numel() > style.threshold) {
+  Printer(const Tensor& tensor, const Style& style)
+      : elements_(tensor), style_(style), summarise_(tensor.numel() > style.threshold) {
     collect(0, 0);
   }
 
@@ -157,10 +163,12 @@ class Printer {
     std::vector<std::string> items;
     const bool vector = dim + 1 == rank();
     for (const std::int64_t i : shown_indices(size, summarise_, style_.edge_items))
-      items.push_back(i < 0 ? (vector ? " ..." : "...") : part(formatter, dim + 1, offset + i * elements_.strides()[dim], indent + 1));
+      items.push_back(i < 0 ? (vector ? " ..." : "...")
+                            : part(formatter, dim + 1, offset + i * elements_.strides()[dim], indent + 1));
     const std::string margin(static_cast<std::size_t>(indent) + 1, ' ');
     if (!vector) return fmt::format("[{}]", fmt::join(items, "," + std::string(rank() - dim - 1, '\n') + margin));
-    const auto per_line = static_cast<std::size_t>(std::max<std::int64_t>(1, (style_.line_width - indent) / (formatter.width() + 2)));
+    const auto per_line =
+        static_cast<std::size_t>(std::max<std::int64_t>(1, (style_.line_width - indent) / (formatter.width() + 2)));
     std::string out = "[";
     for (std::size_t i = 0; i < items.size(); ++i) {
       if (i > 0) out += i % per_line == 0 ? ",\n" + margin : ", ";
@@ -175,7 +183,9 @@ class Printer {
   std::vector<std::int64_t> shown_;
 };
 
-std::string python_tuple(const Sizes& sizes) { return sizes.size() == 1 ? fmt::format("({},)", sizes[0]) : fmt::format("({})", fmt::join(sizes, ", ")); }
+std::string python_tuple(const Sizes& sizes) {
+  return sizes.size() == 1 ? fmt::format("({},)", sizes[0]) : fmt::format("({})", fmt::join(sizes, ", "));
+}
 
 }  // namespace
 
@@ -213,8 +223,10 @@ void set_printoptions(const PrintOptions& options) {
   const auto profile = options.profile;
   require<ValueError>(profile.empty() || profile == "default" || profile == "short" || profile == "full",
                       "the profile must be default, short or full, not '{}'", profile);
-  for (const auto& [name, number] : {std::pair{"precision", options.precision}, {"threshold", options.threshold},
-                                     {"edgeitems", options.edgeitems}, {"linewidth", options.linewidth}})
+  for (const auto& [name, number] : {std::pair{"precision", options.precision},
+                                     {"threshold", options.threshold},
+                                     {"edgeitems", options.edgeitems},
+                                     {"linewidth", options.linewidth}})
     require<ValueError>(number.value_or(0) >= 0, "set_printoptions: {} must not be negative, got {}", name, number.value_or(0));
   std::lock_guard lock(style_mutex);
   Style& s = current_style;

@@ -33,19 +33,22 @@ Tensor spaced(Scalar first, Scalar last, std::int64_t steps, DType type) {
     return single ? static_cast<double>(static_cast<float>(s.to_double())) : s.to_double();
   };
   const double start = rounded(first), end = rounded(last);
-  const double step = single ? static_cast<double>((static_cast<float>(end) - static_cast<float>(start)) / static_cast<float>(steps - 1))
-                             : (end - start) / static_cast<double>(steps - 1);
+  const double step =
+      single ? static_cast<double>((static_cast<float>(end) - static_cast<float>(start)) / static_cast<float>(steps - 1))
+             : (end - start) / static_cast<double>(steps - 1);
   const Tensor index = positions(steps);
   const Tensor low = wrap(scaled(iota(steps, computed), scalar_value(start, computed), scalar_value(step, computed)));
   const Tensor high = end - (steps - 1 - index).to(computed) * step;
   return where(index < steps / 2, low, high);
 }
 
-Tensor triangle_indices(std::string_view name, std::int64_t rows, std::int64_t columns, std::int64_t offset, bool lower, TensorOptions options) {
+Tensor triangle_indices(std::string_view name, std::int64_t rows, std::int64_t columns, std::int64_t offset, bool lower,
+                        TensorOptions options) {
   require(rows >= 0, "row must be non-negative, got {}", rows);
   require(columns >= 0, "col must be non-negative, got {}", columns);
   const DType type = options.dtype.value_or(DType::i64);
-  require(type == DType::i64 || type == DType::i32 || type == DType::i16, "\"{}\" not implemented for '{}'", name, info(type).scalar_name);
+  require(type == DType::i64 || type == DType::i32 || type == DType::i16, "\"{}\" not implemented for '{}'", name,
+          info(type).scalar_name);
   std::vector<std::int64_t> row, column;
   for (std::int64_t i = 0; i < rows; ++i) {
     // Column j is on the kept side of the diagonal j - i = offset.

@@ -11,15 +11,17 @@ namespace {
 
 // The dim that hsplit, vsplit and dsplit cut, after checking that it is there.
 std::int64_t split_dim(const Tensor& x, std::string_view name, std::int64_t rank, std::int64_t dim) {
-  require(x.dim() >= rank, "torch.{} requires a tensor with at least {} dimension, but got a tensor with {} dimensions!", name, rank, x.dim());
+  require(x.dim() >= rank, "torch.{} requires a tensor with at least {} dimension, but got a tensor with {} dimensions!", name,
+          rank, x.dim());
   return name == "hsplit" && x.dim() == 1 ? 0 : dim;
 }
 
-std::vector<Tensor> split_evenly(const Tensor& x, std::string_view name, std::int64_t rank, std::int64_t dim, std::int64_t sections) {
+std::vector<Tensor> split_evenly(const Tensor& x, std::string_view name, std::int64_t rank, std::int64_t dim,
+                                 std::int64_t sections) {
   dim = split_dim(x, name, rank, dim);
   require(sections > 0 && x.size(dim) % sections == 0,
-          "torch.{} attempted to split along dimension {}, but the size of the dimension {} is not divisible by the split_size {}!", name, dim,
-          x.size(dim), sections);
+          "torch.{} attempted to split along dimension {}, but the size of the dimension {} is not divisible by the split_size {}!",
+          name, dim, x.size(dim), sections);
   return x.tensor_split(sections, dim);
 }
 
@@ -36,7 +38,7 @@ std::vector<Tensor> ViewMethods::split(std::int64_t size, std::int64_t dim) cons
   const std::int64_t length = self.size(dim);
   require(size > 0 || length == 0, "split_size can only be 0 if dimension size is 0, but got dimension size of {}", length);
   std::vector<Tensor> parts;
-  for (std::int64_t start = 0; start < length; start += std::min(size, length - start)) 
+  for (std::int64_t start = 0; start < length; start += std::min(size, length - start))
     parts.push_back(self.narrow(dim, start, std::min(size, length - start)));
   if (parts.empty()) parts.push_back(self.narrow(dim, 0, length));
   return parts;
@@ -50,13 +52,14 @@ std::vector<Tensor> ViewMethods::split_with_sizes(SizesView sizes, std::int64_t 
   const std::int64_t length = self.size(dim);
   std::int64_t left = length;
   for (const std::int64_t size : sizes) {
-    require(size >= 0, "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={}", sizes_text(sizes));
+    require(size >= 0, "split_with_sizes expects split_sizes have only non-negative entries, but got split_sizes={}",
+            sizes_text(sizes));
     left -= std::min(size, left + 1);
     if (left < 0) break;
   }
   require(left == 0,
-          "split_with_sizes expects split_sizes to sum exactly to {} (input tensor's size at dimension {}), but got split_sizes={}", length, dim,
-          sizes_text(sizes));
+          "split_with_sizes expects split_sizes to sum exactly to {} (input tensor's size at dimension {}), but got split_sizes={}",
+          length, dim, sizes_text(sizes));
   std::vector<Tensor> parts;
   std::int64_t start = 0;
   for (const std::int64_t size : sizes) {
@@ -107,17 +110,25 @@ std::vector<Tensor> ViewMethods::tensor_split(SizesView indices, std::int64_t di
 std::vector<Tensor> ViewMethods::tensor_split(const Tensor& where, std::int64_t dim) const {
   require(where.dtype() == DType::i64, "tensor_split expected tensor_indices_or_sections to have dtype of long, but got {}",
           info(where.dtype()).scalar_name);
-  require(where.dim() <= 1, "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got a "
-                            "tensor with {} dims", where.dim());
+  require(where.dim() <= 1,
+          "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got a "
+          "tensor with {} dims",
+          where.dim());
   if (where.dim() == 0) return tensor_split(where.item_int(), dim);
   return tensor_split(where.to_vector<std::int64_t>(), dim);
 }
 
-std::vector<Tensor> ViewMethods::hsplit(std::int64_t sections) const { return split_evenly(self_of(this), "hsplit", 1, 1, sections); }
+std::vector<Tensor> ViewMethods::hsplit(std::int64_t sections) const {
+  return split_evenly(self_of(this), "hsplit", 1, 1, sections);
+}
 std::vector<Tensor> ViewMethods::hsplit(SizesView indices) const { return split_at(self_of(this), "hsplit", 1, 1, indices); }
-std::vector<Tensor> ViewMethods::vsplit(std::int64_t sections) const { return split_evenly(self_of(this), "vsplit", 2, 0, sections); }
+std::vector<Tensor> ViewMethods::vsplit(std::int64_t sections) const {
+  return split_evenly(self_of(this), "vsplit", 2, 0, sections);
+}
 std::vector<Tensor> ViewMethods::vsplit(SizesView indices) const { return split_at(self_of(this), "vsplit", 2, 0, indices); }
-std::vector<Tensor> ViewMethods::dsplit(std::int64_t sections) const { return split_evenly(self_of(this), "dsplit", 3, 2, sections); }
+std::vector<Tensor> ViewMethods::dsplit(std::int64_t sections) const {
+  return split_evenly(self_of(this), "dsplit", 3, 2, sections);
+}
 std::vector<Tensor> ViewMethods::dsplit(SizesView indices) const { return split_at(self_of(this), "dsplit", 3, 2, indices); }
 
 std::vector<Tensor> ViewMethods::unbind(std::int64_t dim) const {

@@ -22,10 +22,18 @@ Tensor triangle(const Tensor& x, std::string_view name, std::int64_t diagonal, b
 
 }  // namespace
 
-Tensor ShapingMethods::tril(std::int64_t diagonal, Where where) const { return triangle(self_of(this), "tril", diagonal, true, where); }
-Tensor ShapingMethods::triu(std::int64_t diagonal, Where where) const { return triangle(self_of(this), "triu", diagonal, false, where); }
-Tensor& ShapingMethods::tril_(std::int64_t diagonal, Where where) { return write_in_place(self_of(this), tril(diagonal, where), where); }
-Tensor& ShapingMethods::triu_(std::int64_t diagonal, Where where) { return write_in_place(self_of(this), triu(diagonal, where), where); }
+Tensor ShapingMethods::tril(std::int64_t diagonal, Where where) const {
+  return triangle(self_of(this), "tril", diagonal, true, where);
+}
+Tensor ShapingMethods::triu(std::int64_t diagonal, Where where) const {
+  return triangle(self_of(this), "triu", diagonal, false, where);
+}
+Tensor& ShapingMethods::tril_(std::int64_t diagonal, Where where) {
+  return write_in_place(self_of(this), tril(diagonal, where), where);
+}
+Tensor& ShapingMethods::triu_(std::int64_t diagonal, Where where) {
+  return write_in_place(self_of(this), triu(diagonal, where), where);
+}
 
 Tensor ShapingMethods::diag(std::int64_t diagonal, Where where) const {
   const Tensor& self = self_of(this);
@@ -34,7 +42,9 @@ Tensor ShapingMethods::diag(std::int64_t diagonal, Where where) const {
   return self.diagonal(diagonal).clone(MemoryFormat::contiguous, where);
 }
 
-Tensor ShapingMethods::diagflat(std::int64_t offset, Where where) const { return self_of(this).flatten(0, -1, where).diag_embed(offset, 0, 1, where); }
+Tensor ShapingMethods::diagflat(std::int64_t offset, Where where) const {
+  return self_of(this).flatten(0, -1, where).diag_embed(offset, 0, 1, where);
+}
 
 Tensor ShapingMethods::diag_embed(std::int64_t offset, std::int64_t dim1, std::int64_t dim2, Where where) const {
   const Tensor& self = self_of(this);
@@ -43,7 +53,8 @@ Tensor ShapingMethods::diag_embed(std::int64_t offset, std::int64_t dim1, std::i
   const std::int64_t a = wrap_dim(dim1, rank), b = wrap_dim(dim2, rank);
   require(a != b, "diagonal dimensions cannot be identical {}, {}", dim1, dim2);
   std::int64_t length = 0;
-  require<ShapeError>(!__builtin_add_overflow(std::abs(offset), self.size(-1), &length), "diag_embed: offset {} is too large", offset);
+  require<ShapeError>(!__builtin_add_overflow(std::abs(offset), self.size(-1), &length), "diag_embed: offset {} is too large",
+                      offset);
   Sizes sizes = self.sizes();
   sizes.pop_back();
   sizes.insert(sizes.begin() + std::min(a, b), length);
@@ -59,7 +70,8 @@ Tensor& ShapingMethods::fill_diagonal_(Scalar value, bool wrap, Where where) {
   require(self.dim() >= 2, "dimensions must larger than 1");
   const Sizes sizes = self.sizes();
   if (sizes.size() > 2)
-    require(std::all_of(sizes.begin(), sizes.end(), [&](std::int64_t s) { return s == sizes[0]; }), "all dimensions of input must be of equal length");
+    require(std::all_of(sizes.begin(), sizes.end(), [&](std::int64_t s) { return s == sizes[0]; }),
+            "all dimensions of input must be of equal length");
   std::int64_t step = 0;
   for (const std::int64_t stride : self.strides()) step += stride;
   const std::int64_t length = *std::min_element(sizes.begin(), sizes.end());
@@ -85,8 +97,8 @@ Tensor block_diag(Tensors tensors, std::source_location where) {
   std::vector<Tensor> blocks;
   std::int64_t rows = 0, columns = 0;
   for (const Tensor& t : tensors) {
-    require(t.dim() <= 2, "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {} has {} dimensions", &t - tensors.data(),
-            t.dim());
+    require(t.dim() <= 2, "torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {} has {} dimensions",
+            &t - tensors.data(), t.dim());
     type = promote_types(type, t.dtype());
     blocks.push_back(atleast_2d(In(t, where)));
     rows += blocks.back().size(0);
@@ -103,7 +115,9 @@ Tensor block_diag(Tensors tensors, std::source_location where) {
   return out;
 }
 
-Tensor block_diag(TensorList tensors, std::source_location where) { return block_diag(Tensors(tensors.begin(), tensors.size()), where); }
+Tensor block_diag(TensorList tensors, std::source_location where) {
+  return block_diag(Tensors(tensors.begin(), tensors.size()), where);
+}
 
 // Each element of a times the whole of b: dims alternate, then join in pairs.
 Tensor kron(const In& x, const In& y) {

@@ -20,11 +20,15 @@ Tensor permute(const In& x, SizesView dims) { return require_tensor("permute", x
 Tensor movedim(const In& x, std::int64_t source, std::int64_t destination) {
   return require_tensor("movedim", x).movedim(source, destination);
 }
-Tensor movedim(const In& x, SizesView source, SizesView destination) { return require_tensor("movedim", x).movedim(source, destination); }
+Tensor movedim(const In& x, SizesView source, SizesView destination) {
+  return require_tensor("movedim", x).movedim(source, destination);
+}
 Tensor moveaxis(const In& x, std::int64_t source, std::int64_t destination) {
   return require_tensor("moveaxis", x).movedim(source, destination);
 }
-Tensor moveaxis(const In& x, SizesView source, SizesView destination) { return require_tensor("moveaxis", x).movedim(source, destination); }
+Tensor moveaxis(const In& x, SizesView source, SizesView destination) {
+  return require_tensor("moveaxis", x).movedim(source, destination);
+}
 Tensor unsqueeze(const In& x, std::int64_t dim) { return require_tensor("unsqueeze", x).unsqueeze(dim); }
 Tensor squeeze(const In& x) { return require_tensor("squeeze", x).squeeze(); }
 Tensor squeeze(const In& x, std::int64_t dim) { return require_tensor("squeeze", x).squeeze(dim); }
@@ -44,7 +48,9 @@ Tensor as_strided(const In& x, SizesView sizes, SizesView strides, std::optional
 }
 Tensor detach(const In& x) { return require_tensor("detach", x).detach(); }
 
-std::vector<Tensor> chunk(const In& x, std::int64_t chunks, std::int64_t dim) { return require_tensor("chunk", x).chunk(chunks, dim); }
+std::vector<Tensor> chunk(const In& x, std::int64_t chunks, std::int64_t dim) {
+  return require_tensor("chunk", x).chunk(chunks, dim);
+}
 std::vector<Tensor> split(const In& x, std::int64_t size, std::int64_t dim) { return require_tensor("split", x).split(size, dim); }
 std::vector<Tensor> split(const In& x, SizesView sizes, std::int64_t dim) { return require_tensor("split", x).split(sizes, dim); }
 std::vector<Tensor> split_with_sizes(const In& x, SizesView sizes, std::int64_t dim) {
@@ -103,10 +109,14 @@ Tensor atleast_2d(const In& x) {
 Tensor atleast_3d(const In& x) {
   const Tensor& self = require_tensor("atleast_3d", x);
   switch (self.dim()) {
-    case 0: return self.reshape({1, 1, 1});
-    case 1: return self.unsqueeze(0).unsqueeze(-1);
-    case 2: return self.unsqueeze(-1);
-    default: return self;
+    case 0:
+      return self.reshape({1, 1, 1});
+    case 1:
+      return self.unsqueeze(0).unsqueeze(-1);
+    case 2:
+      return self.unsqueeze(-1);
+    default:
+      return self;
   }
 }
 
@@ -121,8 +131,14 @@ std::vector<Tensor> each(std::span<const Tensor> tensors, F f) {
 
 }  // namespace
 
-std::vector<Tensor> atleast_1d(std::span<const Tensor> tensors) { return each(tensors, [](const In& x) { return atleast_1d(x); }); }
-std::vector<Tensor> atleast_2d(std::span<const Tensor> tensors) { return each(tensors, [](const In& x) { return atleast_2d(x); }); }
-std::vector<Tensor> atleast_3d(std::span<const Tensor> tensors) { return each(tensors, [](const In& x) { return atleast_3d(x); }); }
+std::vector<Tensor> atleast_1d(std::span<const Tensor> tensors) {
+  return each(tensors, [](const In& x) { return atleast_1d(x); });
+}
+std::vector<Tensor> atleast_2d(std::span<const Tensor> tensors) {
+  return each(tensors, [](const In& x) { return atleast_2d(x); });
+}
+std::vector<Tensor> atleast_3d(std::span<const Tensor> tensors) {
+  return each(tensors, [](const In& x) { return atleast_3d(x); });
+}
 
 }  // namespace braze

@@ -10,22 +10,26 @@ namespace {
 // Throws where the layout leaves the storage.
 Geometry strided(const Tensor& x, SizesView sizes, SizesView strides, std::optional<std::int64_t> storage_offset) {
   const TensorImpl& impl = checked(x);
-  require(sizes.size() == strides.size(), "mismatch in length of strides and shape: {} and {}", sizes_text(strides), sizes_text(sizes));
+  require(sizes.size() == strides.size(), "mismatch in length of strides and shape: {} and {}", sizes_text(strides),
+          sizes_text(sizes));
   Geometry g{storage_offset.value_or(x.storage_offset()), Dims(sizes.begin(), sizes.end()), Dims(strides.begin(), strides.end())};
   const std::int64_t count = checked_numel(sizes);
   require(g.offset >= 0, "Tensor: invalid storage offset {}", g.offset);
   std::int64_t last = g.offset;
   for (std::size_t i = 0; i < g.sizes.size(); ++i) {
-    require(g.strides[i] >= 0, "as_strided: Negative strides are not supported at the moment, got strides: {}", sizes_text(strides));
+    require(g.strides[i] >= 0, "as_strided: Negative strides are not supported at the moment, got strides: {}",
+            sizes_text(strides));
     std::int64_t reach = 0;
-    require<ShapeError>(
-        !__builtin_mul_overflow(std::max<std::int64_t>(g.sizes[i] - 1, 0), g.strides[i], &reach) && !__builtin_add_overflow(last, reach, &last),
-        "as_strided: sizes {} and strides {} reach past 64 bits", sizes_text(sizes), sizes_text(strides));
+    require<ShapeError>(!__builtin_mul_overflow(std::max<std::int64_t>(g.sizes[i] - 1, 0), g.strides[i], &reach) &&
+                            !__builtin_add_overflow(last, reach, &last),
+                        "as_strided: sizes {} and strides {} reach past 64 bits", sizes_text(sizes), sizes_text(strides));
   }
   require(count == 0 || last < impl.storage->elements(impl.dtype()),
-          "setStorage: sizes {}, strides {}, storage offset {}, and itemsize {} requiring a storage size of {} are out of bounds for storage of "
+          "setStorage: sizes {}, strides {}, storage offset {}, and itemsize {} requiring a storage size of {} are out of bounds "
+          "for storage of "
           "size {}",
-          sizes_text(sizes), sizes_text(strides), g.offset, size_of(impl.dtype()), (last + 1) * size_of(impl.dtype()), impl.storage->bytes());
+          sizes_text(sizes), sizes_text(strides), g.offset, size_of(impl.dtype()), (last + 1) * size_of(impl.dtype()),
+          impl.storage->bytes());
   return g;
 }
 
@@ -64,8 +68,8 @@ Tensor& ViewMethods::resize_(SizesView sizes, MemoryFormat format) {
   if (same) return self;
   g.strides = format_strides(g, format);
   std::int64_t needed = 0;
-  require<ShapeError>(!__builtin_add_overflow(g.offset, count, &needed), "resize_ to {} at offset {} needs more than 64 bits can count",
-                      sizes_text(sizes), g.offset);
+  require<ShapeError>(!__builtin_add_overflow(g.offset, count, &needed),
+                      "resize_ to {} at offset {} needs more than 64 bits can count", sizes_text(sizes), g.offset);
   if (count > 0 && needed > impl.storage->elements(impl.dtype())) impl.storage->resize(needed, impl.dtype());
   impl.set_layout(impl.dtype(), std::move(g));
   return self;
@@ -83,8 +87,8 @@ Tensor& ViewMethods::set_() {
   Tensor& self = self_of(this);
   const std::int64_t none[] = {0};
   const std::int64_t one[] = {1};
-  return set_(wrap(braze::expand(engine::constant(to_literal(0, checked(self).dtype())), none, {})), 0, SizesView(std::span<const std::int64_t>(none)),
-              SizesView(std::span<const std::int64_t>(one)));
+  return set_(wrap(braze::expand(engine::constant(to_literal(0, checked(self).dtype())), none, {})), 0,
+              SizesView(std::span<const std::int64_t>(none)), SizesView(std::span<const std::int64_t>(one)));
 }
 
 Tensor& ViewMethods::set_(const Tensor& source) {
@@ -97,8 +101,8 @@ Tensor& ViewMethods::set_(const Tensor& source, std::int64_t storage_offset, Siz
   TensorImpl& impl = checked(self);
   const Dims row_major = contiguous_strides(sizes);
   const bool given = strides.size() > 0 || sizes.size() == 0;
-  require(checked(source).dtype() == impl.dtype(), "Could not set tensor of type {} to a tensor of type {}", info(source.dtype()).scalar_name,
-          info(impl.dtype()).scalar_name);
+  require(checked(source).dtype() == impl.dtype(), "Could not set tensor of type {} to a tensor of type {}",
+          info(source.dtype()).scalar_name, info(impl.dtype()).scalar_name);
   Geometry g = strided(source, sizes, given ? strides : SizesView(std::span<const std::int64_t>(row_major)), storage_offset);
   impl.storage = source.impl()->storage;
   impl.base = {};

@@ -16,11 +16,15 @@ Dims inferred_sizes(std::span<const std::int64_t> sizes, std::int64_t numel) {
       unknown = static_cast<std::int64_t>(i);
     } else {
       require<ShapeError>(out[i] >= 0, "invalid shape dimension {}", out[i]);
-      require<ShapeError>(!__builtin_mul_overflow(known, out[i], &known), "shape {} has more elements than 64 bits can count", sizes_text(sizes));
+      require<ShapeError>(!__builtin_mul_overflow(known, out[i], &known), "shape {} has more elements than 64 bits can count",
+                          sizes_text(sizes));
     }
   }
   if (unknown >= 0) {
-    require<ShapeError>(known != 0, "cannot reshape tensor of {} elements into shape {} because the unspecified dimension size -1 can be any value and is ambiguous", numel, sizes_text(sizes));
+    require<ShapeError>(known != 0,
+                        "cannot reshape tensor of {} elements into shape {} because the unspecified dimension size -1 can be any "
+                        "value and is ambiguous",
+                        numel, sizes_text(sizes));
     require<ShapeError>(numel % known == 0, "shape '{}' is invalid for input of size {}", sizes_text(sizes), numel);
     out[static_cast<std::size_t>(unknown)] = numel / known;
   } else {
@@ -36,7 +40,8 @@ std::optional<Dims> view_strides(const Geometry& g, std::span<const std::int64_t
   std::int64_t base = g.strides.empty() ? 1 : g.strides.back(), run = 1, taken = 1;
   for (std::ptrdiff_t from = static_cast<std::ptrdiff_t>(g.sizes.size()) - 1; from >= 0; --from) {
     run *= g.sizes[static_cast<std::size_t>(from)];
-    const bool ends = from == 0 || (g.sizes[static_cast<std::size_t>(from - 1)] != 1 && g.strides[static_cast<std::size_t>(from - 1)] != run * base);
+    const bool ends = from == 0 || (g.sizes[static_cast<std::size_t>(from - 1)] != 1 &&
+                                    g.strides[static_cast<std::size_t>(from - 1)] != run * base);
     if (!ends) continue;
     for (; to >= 0 && (taken < run || sizes[static_cast<std::size_t>(to)] == 1); --to) {
       out[static_cast<std::size_t>(to)] = taken * base;

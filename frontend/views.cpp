@@ -36,8 +36,8 @@ Tensor ViewMethods::select(std::int64_t dim, std::int64_t index) const {
   Geometry g = checked(self).layout();
   const std::size_t axis = axis_of(self, dim);
   const std::int64_t size = g.sizes[axis];
-  require<IndexError>(-size <= index && index < size, "select(): index {} out of range for tensor of size {} at dimension {}", index,
-                      sizes_text(g.sizes), axis);
+  require<IndexError>(-size <= index && index < size, "select(): index {} out of range for tensor of size {} at dimension {}",
+                      index, sizes_text(g.sizes), axis);
   apply_select(g, axis, index, dim);
   return make_view(self, std::move(g));
 }
@@ -49,8 +49,8 @@ Tensor ViewMethods::narrow(std::int64_t dim, std::int64_t start, std::int64_t le
   const std::size_t axis = axis_of(self, dim);
   const std::int64_t size = g.sizes[axis];
   require(length >= 0, "narrow(): length must be non-negative, not {}", length);
-  require<IndexError>(-size <= start && start <= size, "start out of range (expected to be in range of [{}, {}], but got {})", -size, size,
-                      start);
+  require<IndexError>(-size <= start && start <= size, "start out of range (expected to be in range of [{}, {}], but got {})",
+                      -size, size, start);
   if (start < 0) start += size;
   require(start <= size - length, "start ({}) + length ({}) exceeds dimension size ({}).", start, length, size);
   g.offset += start * g.strides[axis];
@@ -63,7 +63,8 @@ Tensor ViewMethods::narrow(std::int64_t dim, const Tensor& start, std::int64_t l
   return narrow(dim, start.item_int(), length);
 }
 
-Tensor ViewMethods::slice(std::int64_t dim, std::optional<std::int64_t> start, std::optional<std::int64_t> stop, std::int64_t step) const {
+Tensor ViewMethods::slice(std::int64_t dim, std::optional<std::int64_t> start, std::optional<std::int64_t> stop,
+                          std::int64_t step) const {
   const Tensor& self = self_of(this);
   require<IndexError>(self.dim() > 0, "slice() cannot be applied to a 0-dim tensor.");
   Geometry g = checked(self).layout();
@@ -127,7 +128,8 @@ Tensor ViewMethods::permute(SizesView dims) const {
   const Tensor& self = self_of(this);
   const Geometry g = checked(self).layout();
   require(dims.size() == g.sizes.size(),
-          "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of dimensions i.e. "
+          "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of "
+          "dimensions i.e. "
           "input.dim() = {} is not equal to len(dims) = {}",
           g.sizes.size(), dims.size());
   Geometry out{g.offset, {}, {}};
@@ -149,7 +151,8 @@ Tensor ViewMethods::movedim(std::int64_t source, std::int64_t destination) const
 Tensor ViewMethods::movedim(SizesView source, SizesView destination) const {
   const Tensor& self = self_of(this);
   require(source.size() == destination.size(),
-          "movedim: Invalid source or destination dims: source ({} dims) should contain the same number of dims as destination ({} dims)",
+          "movedim: Invalid source or destination dims: source ({} dims) should contain the same number of dims as destination ({} "
+          "dims)",
           sizes_text(source), sizes_text(destination));
   const std::vector<std::size_t> from = axes_of(self, "source", source), to = axes_of(self, "destination", destination);
   if (self.dim() == 0) return alias(self);
@@ -205,9 +208,10 @@ Tensor ViewMethods::view(SizesView sizes) const {
   const Geometry g = checked(self).layout();
   const Dims wanted = inferred_sizes(sizes, g.numel());
   const std::optional<Dims> strides = view_strides(g, wanted);
-  require<ShapeError>(strides.has_value(),
-                      "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous "
-                      "subspaces). Use .reshape(...) instead.");
+  require<ShapeError>(
+      strides.has_value(),
+      "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous "
+      "subspaces). Use .reshape(...) instead.");
   return make_view(self, {g.offset, wanted, *strides});
 }
 
@@ -219,7 +223,8 @@ Tensor ViewMethods::view(DType dtype) const {
   const std::string_view a = info(self.dtype()).scalar_name, b = info(dtype).scalar_name;
   require(!g.sizes.empty(), "self.dim() cannot be 0 to view {} as {} (different element sizes)", a, b);
   const std::size_t last = g.sizes.size() - 1;
-  require(g.strides[last] == 1, "self.stride(-1) must be 1 to view {} as {} (different element sizes), but got {}", a, b, g.strides[last]);
+  require(g.strides[last] == 1, "self.stride(-1) must be 1 to view {} as {} (different element sizes), but got {}", a, b,
+          g.strides[last]);
   if (from > to) {
     const std::int64_t parts = from / to;
     g.offset *= parts;
@@ -228,15 +233,18 @@ Tensor ViewMethods::view(DType dtype) const {
     return make_view(self, std::move(g), dtype);
   }
   const std::int64_t parts = to / from;
-  require(g.sizes[last] % parts == 0, "self.size(-1) must be divisible by {} to view {} as {} (different element sizes), but got {}", parts, a,
-          b, g.sizes[last]);
-  require(g.offset % parts == 0, "self.storage_offset() must be divisible by {} to view {} as {} (different element sizes), but got {}",
-          parts, a, b, g.offset);
+  require(g.sizes[last] % parts == 0,
+          "self.size(-1) must be divisible by {} to view {} as {} (different element sizes), but got {}", parts, a, b,
+          g.sizes[last]);
+  require(g.offset % parts == 0,
+          "self.storage_offset() must be divisible by {} to view {} as {} (different element sizes), but got {}", parts, a, b,
+          g.offset);
   g.offset /= parts;
   g.sizes[last] /= parts;
   for (std::size_t i = 0; i < last; ++i) {
-    require(g.strides[i] % parts == 0, "self.stride({}) must be divisible by {} to view {} as {} (different element sizes), but got {}", i,
-            parts, a, b, g.strides[i]);
+    require(g.strides[i] % parts == 0,
+            "self.stride({}) must be divisible by {} to view {} as {} (different element sizes), but got {}", i, parts, a, b,
+            g.strides[i]);
     g.strides[i] /= parts;
   }
   return make_view(self, std::move(g), dtype);
@@ -282,7 +290,8 @@ Tensor ViewMethods::unflatten(std::int64_t dim, SizesView sizes) const {
   std::int64_t product = 1;
   for (const std::int64_t s : sizes) product *= s;
   require(product == own[axis] || std::find(sizes.begin(), sizes.end(), -1) != sizes.end(),
-          "unflatten: Provided sizes {} don't multiply up to the size of dim {} ({}) in the input tensor", sizes_text(sizes), axis, own[axis]);
+          "unflatten: Provided sizes {} don't multiply up to the size of dim {} ({}) in the input tensor", sizes_text(sizes), axis,
+          own[axis]);
   const Dims inner = inferred_sizes(sizes, own[axis]);
   Sizes out(own.begin(), own.begin() + axis);
   out.insert(out.end(), inner.begin(), inner.end());
@@ -293,24 +302,28 @@ Tensor ViewMethods::unflatten(std::int64_t dim, SizesView sizes) const {
 Tensor ViewMethods::expand(SizesView sizes) const {
   const Tensor& self = self_of(this);
   const Geometry g = checked(self).layout();
-  require<ShapeError>(sizes.size() >= g.sizes.size(),
-                      "expand(torch.{}Tensor{{{}}}, size={}): the number of sizes provided ({}) must be greater or equal to the number of "
-                      "dimensions in the tensor ({})",
-                      info(self.dtype()).scalar_name, sizes_text(g.sizes), sizes_text(sizes), sizes.size(), g.sizes.size());
+  require<ShapeError>(
+      sizes.size() >= g.sizes.size(),
+      "expand(torch.{}Tensor{{{}}}, size={}): the number of sizes provided ({}) must be greater or equal to the number of "
+      "dimensions in the tensor ({})",
+      info(self.dtype()).scalar_name, sizes_text(g.sizes), sizes_text(sizes), sizes.size(), g.sizes.size());
   const std::size_t added = sizes.size() - g.sizes.size();
   Geometry out{g.offset, Dims(sizes.size()), Dims(sizes.size())};
   for (std::size_t i = sizes.size(); i-- > 0;) {
     const std::int64_t own = i < added ? 1 : g.sizes[i - added];
     // A dim that is new is as far apart as all that lies within it.
-    const std::int64_t stride = i >= added ? g.strides[i - added] : i + 1 < sizes.size() ? out.sizes[i + 1] * out.strides[i + 1] : 1;
+    const std::int64_t stride = i >= added             ? g.strides[i - added]
+                                : i + 1 < sizes.size() ? out.sizes[i + 1] * out.strides[i + 1]
+                                                       : 1;
     std::int64_t wanted = sizes[i];
     require<ShapeError>(wanted >= 0 || (wanted == -1 && i >= added),
                         "The expanded size of the tensor ({}) isn't allowed in a leading, non-existing dimension {}", wanted, i);
     if (wanted == -1) wanted = own;
-    require<ShapeError>(own == wanted || own == 1,
-                        "The expanded size of the tensor ({}) must match the existing size ({}) at non-singleton dimension {}.  Target sizes: {}. "
-                        " Tensor sizes: {}",
-                        wanted, own, i, sizes_text(sizes), sizes_text(g.sizes));
+    require<ShapeError>(
+        own == wanted || own == 1,
+        "The expanded size of the tensor ({}) must match the existing size ({}) at non-singleton dimension {}.  Target sizes: {}. "
+        " Tensor sizes: {}",
+        wanted, own, i, sizes_text(sizes), sizes_text(g.sizes));
     out.sizes[i] = wanted;
     out.strides[i] = own == wanted && !g.sizes.empty() ? stride : 0;
   }
@@ -326,8 +339,8 @@ Tensor ViewMethods::diagonal(std::int64_t offset, std::int64_t dim1, std::int64_
   Geometry g = checked(self).layout();
   const std::size_t a = axis_of(self, dim1), b = axis_of(self, dim2);
   require(a != b && self.dim() > 1, "diagonal dimensions cannot be identical {}, {}", dim1, dim2);
-  const std::int64_t length =
-      std::max<std::int64_t>(0, offset >= 0 ? std::min(g.sizes[a], g.sizes[b] - offset) : std::min(g.sizes[a] + offset, g.sizes[b]));
+  const std::int64_t length = std::max<std::int64_t>(
+      0, offset >= 0 ? std::min(g.sizes[a], g.sizes[b] - offset) : std::min(g.sizes[a] + offset, g.sizes[b]));
   if (length > 0) g.offset += offset >= 0 ? offset * g.strides[b] : -offset * g.strides[a];
   const std::int64_t stride = g.strides[a] + g.strides[b];
   drop_axis(g, std::max(a, b));

@@ -13,7 +13,9 @@ namespace {
 
 constexpr std::size_t options_length = 5;  // parameters that Options stands for
 
-MemoryFormat format_or(const Arguments& a, std::size_t i, MemoryFormat otherwise) { return a.none(i) ? otherwise : a.memory_format(i); }
+MemoryFormat format_or(const Arguments& a, std::size_t i, MemoryFormat otherwise) {
+  return a.none(i) ? otherwise : a.memory_format(i);
+}
 
 // A number of elements, which may be float("inf").
 std::optional<std::int64_t> count_or_none(const Arguments& a, std::size_t i) {
@@ -27,8 +29,8 @@ Object print_options() {
   const Object scientific = o.sci_mode ? Object::steal(PyBool_FromLong(*o.sci_mode)) : Object::share(Py_None);
   const bool all = *o.threshold == std::numeric_limits<std::int64_t>::max();
   const Object threshold = all ? Object::steal(PyFloat_FromDouble(HUGE_VAL)) : Object::steal(PyLong_FromLongLong(*o.threshold));
-  return Object::steal(Py_BuildValue("{s:L,s:O,s:L,s:L,s:O}", "precision", static_cast<long long>(*o.precision), "threshold", threshold.get(),
-                                     "edgeitems", static_cast<long long>(*o.edgeitems), "linewidth",
+  return Object::steal(Py_BuildValue("{s:L,s:O,s:L,s:L,s:O}", "precision", static_cast<long long>(*o.precision), "threshold",
+                                     threshold.get(), "edgeitems", static_cast<long long>(*o.edgeitems), "linewidth",
                                      static_cast<long long>(*o.linewidth), "sci_mode", scientific.get()));
 }
 
@@ -42,7 +44,8 @@ const Rows rows{
      "Filled with a value, of its dtype unless told. https://pytorch.org/docs/stable/generated/torch.full.html"},
     {"empty(int[] size, *, Options, MemoryFormat? memory_format=None)", function | out,
      [](Arguments& a) { return empty(a.ints(0), a.options(), format_or(a, 1 + options_length, MemoryFormat::contiguous)); },
-     "Not to be read before it is written; zeros, or NaN with BRAZE_FILL=nan. https://pytorch.org/docs/stable/generated/torch.empty.html"},
+     "Not to be read before it is written; zeros, or NaN with BRAZE_FILL=nan. "
+     "https://pytorch.org/docs/stable/generated/torch.empty.html"},
     {"empty_strided(int[] size, int[] stride, *, Options)", function,
      [](Arguments& a) { return empty_strided(a.ints(0), a.ints(1), a.options()); },
      "Of any layout. https://pytorch.org/docs/stable/generated/torch.empty_strided.html"},
@@ -56,7 +59,9 @@ const Rows rows{
      [](Arguments& a) { return ones_like(a.tensor(0), a.options(), format_or(a, 1 + options_length, MemoryFormat::preserve)); },
      "https://pytorch.org/docs/stable/generated/torch.ones_like.html"},
     {"full_like(Tensor input, Scalar fill_value, *, Options, MemoryFormat? memory_format=None)", function,
-     [](Arguments& a) { return full_like(a.tensor(0), a.scalar(1), a.options(), format_or(a, 2 + options_length, MemoryFormat::preserve)); },
+     [](Arguments& a) {
+       return full_like(a.tensor(0), a.scalar(1), a.options(), format_or(a, 2 + options_length, MemoryFormat::preserve));
+     },
      "https://pytorch.org/docs/stable/generated/torch.full_like.html"},
     {"empty_like(Tensor input, *, Options, MemoryFormat? memory_format=None)", function,
      [](Arguments& a) { return empty_like(a.tensor(0), a.options(), format_or(a, 1 + options_length, MemoryFormat::preserve)); },
@@ -100,8 +105,8 @@ const Rows rows{
      function,
      [](Arguments& a) {
        const std::optional<std::string> profile = a.string_or_none(4);
-       set_printoptions({a.integer_or_none(0), count_or_none(a, 1), a.integer_or_none(2), a.integer_or_none(3), a.boolean_or_none(5),
-                         profile ? std::string_view(*profile) : std::string_view()});
+       set_printoptions({a.integer_or_none(0), count_or_none(a, 1), a.integer_or_none(2), a.integer_or_none(3),
+                         a.boolean_or_none(5), profile ? std::string_view(*profile) : std::string_view()});
      },
      "How tensors print. https://pytorch.org/docs/stable/generated/torch.set_printoptions.html"},
     {"get_printoptions() -> object", function, [](Arguments&) { return print_options(); }, "The options now, as a dict."},

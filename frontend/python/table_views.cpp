@@ -8,7 +8,8 @@ namespace braze::python {
 namespace {
 
 const Rows rows{
-    {"select(Tensor input, int dim, int index)", function | method, [](Arguments& a) { return a.tensor(0).select(a.integer(1), a.integer(2)); },
+    {"select(Tensor input, int dim, int index)", function | method,
+     [](Arguments& a) { return a.tensor(0).select(a.integer(1), a.integer(2)); },
      "input[:, index] at `dim`, a view of one dim less. https://pytorch.org/docs/stable/generated/torch.select.html"},
     {"narrow(Tensor input, int dim, int start, int length)", function | method,
      [](Arguments& a) { return a.tensor(0).narrow(a.integer(1), a.integer(2), a.integer(3)); },
@@ -38,14 +39,17 @@ const Rows rows{
      "A new dim of one, a view. https://pytorch.org/docs/stable/generated/torch.unsqueeze.html"},
     {"squeeze(Tensor input)", function | method, [](Arguments& a) { return a.tensor(0).squeeze(); },
      "Without dims of one, a view. https://pytorch.org/docs/stable/generated/torch.squeeze.html"},
-    {"squeeze(Tensor input, int[1] dim)", function | method, [](Arguments& a) { return a.tensor(0).squeeze(SizesView(a.ints(1))); }},
+    {"squeeze(Tensor input, int[1] dim)", function | method,
+     [](Arguments& a) { return a.tensor(0).squeeze(SizesView(a.ints(1))); }},
     {"view(Tensor input, ScalarType dtype)", method, [](Arguments& a) { return a.tensor(0).view(a.dtype(1)); },
      "Other sizes, or the same bytes as another dtype, on the same memory; RuntimeError where strides do not allow it. "
      "https://pytorch.org/docs/stable/generated/torch.Tensor.view.html"},
     {"view(Tensor input, int[] size)", method, [](Arguments& a) { return a.tensor(0).view(a.ints(1)); }},
-    {"view_as(Tensor input, Tensor other)", method, [](Arguments& a) { return a.tensor(0).view_as(a.tensor(1)); }, "view(other.size())."},
+    {"view_as(Tensor input, Tensor other)", method, [](Arguments& a) { return a.tensor(0).view_as(a.tensor(1)); },
+     "view(other.size())."},
     {"reshape(Tensor input, int[] shape)", function | method, [](Arguments& a) { return a.tensor(0).reshape(a.ints(1)); },
-     "Other sizes, -1 inferred: a view where strides allow it, else a copy. https://pytorch.org/docs/stable/generated/torch.reshape.html"},
+     "Other sizes, -1 inferred: a view where strides allow it, else a copy. "
+     "https://pytorch.org/docs/stable/generated/torch.reshape.html"},
     {"reshape_as(Tensor input, Tensor other)", method, [](Arguments& a) { return a.tensor(0).reshape_as(a.tensor(1)); }},
     {"flatten(Tensor input, int start_dim=0, int end_dim=-1)", function | method,
      [](Arguments& a) { return a.tensor(0).flatten(a.integer(1), a.integer(2)); },
@@ -70,7 +74,8 @@ const Rows rows{
      "Any layout on the same storage. https://pytorch.org/docs/stable/generated/torch.as_strided.html"},
     {"detach(Tensor input)", function | method, [](Arguments& a) { return a.tensor(0).detach(); },
      "The same memory, no gradient. https://pytorch.org/docs/stable/generated/torch.Tensor.detach.html"},
-    {"_is_view(Tensor input) -> bool", method, [](Arguments& a) { return a.tensor(0).is_view(); }, "Whether it is a view of another."},
+    {"_is_view(Tensor input) -> bool", method, [](Arguments& a) { return a.tensor(0).is_view(); },
+     "Whether it is a view of another."},
     {"_base_or_none(Tensor input) -> object", method,
      [](Arguments& a) {
        const Tensor base = a.tensor(0).base();
@@ -105,13 +110,16 @@ const Rows rows{
      [](Arguments& a) { return a.tensor(0).tensor_split(a.tensor(1), a.integer(2)); }},
     {"hsplit(Tensor input, int sections)", function | method, [](Arguments& a) { return a.tensor(0).hsplit(a.integer(1)); },
      "Cut along columns. https://pytorch.org/docs/stable/generated/torch.hsplit.html"},
-    {"hsplit(Tensor input, int[] indices)", function | method, [](Arguments& a) { return a.tensor(0).hsplit(SizesView(a.ints(1))); }},
+    {"hsplit(Tensor input, int[] indices)", function | method,
+     [](Arguments& a) { return a.tensor(0).hsplit(SizesView(a.ints(1))); }},
     {"vsplit(Tensor input, int sections)", function | method, [](Arguments& a) { return a.tensor(0).vsplit(a.integer(1)); },
      "Cut along rows. https://pytorch.org/docs/stable/generated/torch.vsplit.html"},
-    {"vsplit(Tensor input, int[] indices)", function | method, [](Arguments& a) { return a.tensor(0).vsplit(SizesView(a.ints(1))); }},
+    {"vsplit(Tensor input, int[] indices)", function | method,
+     [](Arguments& a) { return a.tensor(0).vsplit(SizesView(a.ints(1))); }},
     {"dsplit(Tensor input, int sections)", function | method, [](Arguments& a) { return a.tensor(0).dsplit(a.integer(1)); },
      "Cut along depth. https://pytorch.org/docs/stable/generated/torch.dsplit.html"},
-    {"dsplit(Tensor input, int[] indices)", function | method, [](Arguments& a) { return a.tensor(0).dsplit(SizesView(a.ints(1))); }},
+    {"dsplit(Tensor input, int[] indices)", function | method,
+     [](Arguments& a) { return a.tensor(0).dsplit(SizesView(a.ints(1))); }},
     {"unbind(Tensor input, int dim=0)", function | method, [](Arguments& a) { return a.tensor(0).unbind(a.integer(1)); },
      "A view for each index. https://pytorch.org/docs/stable/generated/torch.unbind.html"},
 
@@ -132,7 +140,8 @@ const Rows rows{
      [](Arguments& a) -> Tensor& {
        return a.none(2) ? a.self().resize_(a.ints(1)) : a.self().resize_(a.ints(1), a.memory_format(2));
      },
-     "Other sizes on the same storage, which grows where needed. https://pytorch.org/docs/stable/generated/torch.Tensor.resize_.html"},
+     "Other sizes on the same storage, which grows where needed. "
+     "https://pytorch.org/docs/stable/generated/torch.Tensor.resize_.html"},
     {"resize_as_(Tensor input, Tensor the_template, *, MemoryFormat? memory_format=None)", method,
      [](Arguments& a) -> Tensor& {
        return a.none(2) ? a.self().resize_as_(a.tensor(1)) : a.self().resize_as_(a.tensor(1), a.memory_format(2));

@@ -119,6 +119,7 @@ TEST_CASE("nonzero, masked_select and take_along_dim", "[picking]") {
   CHECK(floats(masked_select(m, tensor({true, false, false, true}))) == std::vector<float>{0, 3, 4, 7, 8, 11});
   CHECK(floats(m.take_along_dim(tensor({{1}, {0}, {2}}), 1)) == std::vector<float>{1, 4, 10});
   CHECK(floats(m.take(tensor({3, -1}))) == std::vector<float>{3, 11});
-  CHECK(floats(zeros({4}).masked_scatter_(tensor({true, false, true, false}), tensor({1.0, 2.0, 3.0}))) == std::vector<float>{1, 0, 2, 0});
+  CHECK(floats(zeros({4}).masked_scatter_(tensor({true, false, true, false}), tensor({1.0, 2.0, 3.0}))) ==
+        std::vector<float>{1, 0, 2, 0});
   CHECK(floats(select_scatter(m, zeros({4}), 0, 1)).at(5) == 0);
 }

@@ -85,8 +85,7 @@ TEST_CASE("triangles and diagonals") {
   CHECK(integers(diag_embed(tensor({{1, 2}, {3, 4}}))) == Integers{1, 0, 0, 2, 3, 0, 0, 4});
   CHECK(integers(diag_embed(tensor({1, 2}), 0, 1, 0)) == Integers{1, 0, 0, 2});
   CHECK(integers(zeros({2, 4}).fill_diagonal_(1)) == Integers{1, 0, 0, 0, 0, 1, 0, 0});
-  CHECK(integers(zeros({7, 3}).fill_diagonal_(1, true)) ==
-        Integers{1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1});
+  CHECK(integers(zeros({7, 3}).fill_diagonal_(1, true)) == Integers{1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1});
   CHECK(integers(kron(tensor({{1, 2}}), tensor({{1}, {10}}))) == Integers{1, 2, 10, 20});
   CHECK_THROWS_AS(tril(arange(3)), Error);
   CHECK_THROWS_AS(diag(zeros({2, 2, 2})), Error);

@@ -133,8 +133,9 @@ TEST_CASE("what a view refuses") {
   CHECK_THROWS_AS(m.as_strided({4}, {4}, 1), Error);
   CHECK_THROWS_AS(m.movedim({0, 0}, {0, 1}), Error);
   CHECK_THROWS_WITH(m.narrow(0, 2, 2), "start (2) + length (2) exceeds dimension size (3).");
-  CHECK_THROWS_WITH(m.split({1, 1}),
-                    "split_with_sizes expects split_sizes to sum exactly to 3 (input tensor's size at dimension 0), but got split_sizes=[1, 1]");
+  CHECK_THROWS_WITH(
+      m.split({1, 1}),
+      "split_with_sizes expects split_sizes to sum exactly to 3 (input tensor's size at dimension 0), but got split_sizes=[1, 1]");
   CHECK_THROWS_WITH(arange(12.0).unflatten(0, {5, 2}),
                     "unflatten: Provided sizes [5, 2] don't multiply up to the size of dim 0 (12) in the input tensor");
 }
