@@ -551,7 +551,9 @@ class Runner {
     rest.sizes = outer;
     rest.strides.erase(rest.strides.begin() + d);
     const bool logical = s.op == Op::any || s.op == Op::all;
-    const DType result = logical ? DType::boolean : s.op == Op::sum ? DType::i64 : m.type();
+    // PyTorch answers about bytes in bytes.
+    const DType truth = m.type() == DType::u8 ? DType::u8 : DType::boolean;
+    const DType result = logical ? truth : s.op == Op::sum ? DType::i64 : m.type();
     const Op join = s.op == Op::sum   ? Op::add
                     : s.op == Op::max ? Op::maximum
                     : s.op == Op::min ? Op::minimum
@@ -690,6 +692,7 @@ class Runner {
       return define(s.out, result, type, sizes, low);
     }
     if (!defined(s.c) || model(s.c).repeats() || model(s.c).type() != type || model(s.c).sizes != sizes) return;
+    if (s.c != s.b && model(s.c).meets(model(s.b))) return;
     Tensor captured = tensor(s.c);
     const CompiledFunction f([captured](std::span<const Tensor> in) mutable {
       captured.maximum_(in[1]);

@@ -1,7 +1,7 @@
 // Everything a program needs.
 #pragma once
 
-#include "braze/compile.h"   // IWYU pragma: export
-#include "braze/error.h"     // IWYU pragma: export
-#include "braze/functions.h" // IWYU pragma: export
-#include "braze/tensor.h"    // IWYU pragma: export
+#include "braze/compile.h"    // IWYU pragma: export
+#include "braze/error.h"      // IWYU pragma: export
+#include "braze/functions.h"  // IWYU pragma: export
+#include "braze/tensor.h"     // IWYU pragma: export

@@ -50,14 +50,17 @@ struct Results<std::tuple<Ts...>> {
     return std::apply([](auto&... each) { return std::vector<Tensor>{each...}; }, t);
   }
   static std::tuple<Ts...> unpack(const std::vector<Tensor>& t) {
-    return [&]<std::size_t... I>(std::index_sequence<I...>) { return std::tuple<Ts...>{t[I]...}; }(std::index_sequence_for<Ts...>{});
+    return
+        [&]<std::size_t... I>(std::index_sequence<I...>) { return std::tuple<Ts...>{t[I]...}; }(std::index_sequence_for<Ts...>{});
   }
 };
 
 template <class F, class R, class... Args>
 auto compile_as(F fn) {
   CompiledFunction compiled([fn = std::move(fn)](std::span<const Tensor> a) {
-    return [&]<std::size_t... I>(std::index_sequence<I...>) { return Results<R>::pack(fn(a[I]...)); }(std::index_sequence_for<Args...>{});
+    return [&]<std::size_t... I>(std::index_sequence<I...>) {
+      return Results<R>::pack(fn(a[I]...));
+    }(std::index_sequence_for<Args...>{});
   });
   return [compiled](const std::type_identity_t<Args>&... arguments) -> R {
     const Tensor list[] = {arguments...};

@@ -16,8 +16,8 @@ struct Device {
   Device() = default;
   Device(Type type, std::int64_t index = -1) : type(type), index(index) {}  // NOLINT
   // "cpu", "cuda:1". Throws Error, naming the types there are.
-  Device(std::string_view text);                                      // NOLINT
-  Device(const char* text) : Device(std::string_view(text)) {}        // NOLINT
+  Device(std::string_view text);                                       // NOLINT
+  Device(const char* text) : Device(std::string_view(text)) {}         // NOLINT
   Device(const std::string& text) : Device(std::string_view(text)) {}  // NOLINT
 
   std::string str() const;

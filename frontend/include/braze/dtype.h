@@ -14,14 +14,38 @@ inline constexpr DType half = float16, float_ = float32, double_ = float64, shor
 // The DType of a C++ type: bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float, double.
 template <class T>
 constexpr DType dtype_of();
-template <> constexpr DType dtype_of<bool>() { return DType::boolean; }
-template <> constexpr DType dtype_of<std::uint8_t>() { return DType::u8; }
-template <> constexpr DType dtype_of<std::int8_t>() { return DType::i8; }
-template <> constexpr DType dtype_of<std::int16_t>() { return DType::i16; }
-template <> constexpr DType dtype_of<std::int32_t>() { return DType::i32; }
-template <> constexpr DType dtype_of<std::int64_t>() { return DType::i64; }
-template <> constexpr DType dtype_of<float>() { return DType::f32; }
-template <> constexpr DType dtype_of<double>() { return DType::f64; }
+template <>
+constexpr DType dtype_of<bool>() {
+  return DType::boolean;
+}
+template <>
+constexpr DType dtype_of<std::uint8_t>() {
+  return DType::u8;
+}
+template <>
+constexpr DType dtype_of<std::int8_t>() {
+  return DType::i8;
+}
+template <>
+constexpr DType dtype_of<std::int16_t>() {
+  return DType::i16;
+}
+template <>
+constexpr DType dtype_of<std::int32_t>() {
+  return DType::i32;
+}
+template <>
+constexpr DType dtype_of<std::int64_t>() {
+  return DType::i64;
+}
+template <>
+constexpr DType dtype_of<float>() {
+  return DType::f32;
+}
+template <>
+constexpr DType dtype_of<double>() {
+  return DType::f64;
+}
 
 // The dtype of an operation on both, as torch.promote_types: never a loss of category (bool < integer < float).
 DType promote_types(DType a, DType b);

@@ -100,7 +100,8 @@ Tensor clip(const In& x, const Limit& min, const Limit& max = {});
 Tensor clamp_min(const In& x, const In& min);
 Tensor clamp_max(const In& x, const In& max);
 // Replaces NaN (by 0), infinity and -infinity (by the largest finite numbers) unless other values are given.
-Tensor nan_to_num(const In& x, std::optional<double> nan = {}, std::optional<double> posinf = {}, std::optional<double> neginf = {});
+Tensor nan_to_num(const In& x, std::optional<double> nan = {}, std::optional<double> posinf = {},
+                  std::optional<double> neginf = {});
 // `value` where `mask` (bool) holds; a number or a tensor without dims, cast to x's dtype.
 Tensor masked_fill(const In& x, const Tensor& mask, const In& value);
 

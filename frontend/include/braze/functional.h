@@ -17,9 +17,10 @@ namespace nn::functional {
 
 // `approximate`: "none" (by erf) or "tanh".
 Tensor gelu(const In& x, std::string_view approximate = "none");
-Tensor silu(const In& x);       // x sigmoid(x)
-Tensor mish(const In& x);       // x tanh(softplus(x))
-Tensor softplus(const In& x, double beta = 1, double threshold = 20);  // log(1 + e^(beta x)) / beta; x itself where beta x > threshold
+Tensor silu(const In& x);  // x sigmoid(x)
+Tensor mish(const In& x);  // x tanh(softplus(x))
+Tensor softplus(const In& x, double beta = 1,
+                double threshold = 20);  // log(1 + e^(beta x)) / beta; x itself where beta x > threshold
 Tensor elu(const In& x, double alpha = 1);
 Tensor celu(const In& x, double alpha = 1);
 Tensor selu(const In& x);
@@ -29,10 +30,10 @@ Tensor hardtanh(const In& x, Scalar min_val = -1., Scalar max_val = 1.);
 Tensor hardswish(const In& x);    // x relu6(x + 3) / 6
 Tensor hardsigmoid(const In& x);  // relu6(x + 3) / 6
 Tensor logsigmoid(const In& x);
-Tensor softsign(const In& x);    // x / (1 + |x|)
-Tensor tanhshrink(const In& x);  // x - tanh(x)
-Tensor hardshrink(const In& x, double lambd = 0.5);  // 0 where |x| <= lambd
-Tensor softshrink(const In& x, double lambd = 0.5);  // x nearer to 0 by lambd
+Tensor softsign(const In& x);                                   // x / (1 + |x|)
+Tensor tanhshrink(const In& x);                                 // x - tanh(x)
+Tensor hardshrink(const In& x, double lambd = 0.5);             // 0 where |x| <= lambd
+Tensor softshrink(const In& x, double lambd = 0.5);             // x nearer to 0 by lambd
 Tensor threshold(const In& x, Scalar threshold, Scalar value);  // `value` where x <= threshold
 // weight * x where x < 0; one weight, or one for each element of dim 1.
 Tensor prelu(const In& x, const Tensor& weight);

@@ -99,7 +99,8 @@ Tensor cosine_similarity(const In& x1, const Tensor& x2, std::int64_t dim = 1, d
 namespace linalg {
 Tensor vector_norm(const In& x, double ord = 2, DimsView dims = {}, bool keepdim = false, std::optional<DType> dtype = {});
 // "fro", "nuc", inf, -inf, 1, -1, 2, -2. https://pytorch.org/docs/stable/generated/torch.linalg.matrix_norm.html
-Tensor matrix_norm(const In& x, Order ord = "fro", SizesView dims = {-2, -1}, bool keepdim = false, std::optional<DType> dtype = {});
+Tensor matrix_norm(const In& x, Order ord = "fro", SizesView dims = {-2, -1}, bool keepdim = false,
+                   std::optional<DType> dtype = {});
 // A vector's or a matrix's, as `dims` or the rank say; without `ord` the 2-norm of all elements.
 Tensor norm(const In& x, std::optional<Order> ord = {}, DimsView dims = {}, bool keepdim = false, std::optional<DType> dtype = {});
 }  // namespace linalg

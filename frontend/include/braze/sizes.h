@@ -35,11 +35,11 @@ class DimsView {
   DimsView(std::nullopt_t) {}  // NOLINT
   template <std::integral T>
     requires(!std::same_as<T, bool>)
-  DimsView(T dim) : one_(static_cast<std::int64_t>(dim)), kind_(Kind::one) {}  // NOLINT
-  DimsView(std::initializer_list<std::int64_t> dims) : list_(dims.begin(), dims.size()), kind_(Kind::list) {}  // NOLINT
-  DimsView(const Sizes& dims) : list_(dims), kind_(Kind::list) {}                                              // NOLINT
-  DimsView(std::span<const std::int64_t> dims) : list_(dims), kind_(Kind::list) {}                             // NOLINT
-  DimsView(SizesView dims) : list_(dims), kind_(Kind::list) {}                                                 // NOLINT
+  DimsView(T dim) : one_(static_cast<std::int64_t>(dim)), kind_(Kind::one) {}                                      // NOLINT
+  DimsView(std::initializer_list<std::int64_t> dims) : list_(dims.begin(), dims.size()), kind_(Kind::list) {}      // NOLINT
+  DimsView(const Sizes& dims) : list_(dims), kind_(Kind::list) {}                                                  // NOLINT
+  DimsView(std::span<const std::int64_t> dims) : list_(dims), kind_(Kind::list) {}                                 // NOLINT
+  DimsView(SizesView dims) : list_(dims), kind_(Kind::list) {}                                                     // NOLINT
   DimsView(const std::optional<std::int64_t>& dim) : one_(dim.value_or(0)), kind_(dim ? Kind::one : Kind::all) {}  // NOLINT
 
   bool has_value() const { return kind_ != Kind::all; }

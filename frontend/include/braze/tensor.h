@@ -156,7 +156,9 @@ class Tensor : public ElementwiseMethods,
   Tensor to(const Tensor& other, std::source_location where = std::source_location::current()) const;  // other's dtype
   Tensor to(Device device) const;  // Throws DeviceError where there is nothing to run on
   Tensor cpu() const { return *this; }
-  Tensor type_as(const Tensor& other, std::source_location where = std::source_location::current()) const { return to(other, where); }
+  Tensor type_as(const Tensor& other, std::source_location where = std::source_location::current()) const {
+    return to(other, where);
+  }
 
   // ---- in place: through this tensor's layout into the storage ----
   Tensor& copy_(const In& source);  // broadcasts, casts to this dtype

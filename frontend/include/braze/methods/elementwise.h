@@ -22,7 +22,7 @@ class ElementwiseMethods {
 
  public:
   // x.exp(), x.exp_(), x.maximum(y), x.absolute(), ...
-#define BRAZE_METHOD_UNARY(name)                 \
+#define BRAZE_METHOD_UNARY(name)                   \
   Tensor name(Line where = Line::current()) const; \
   Tensor& name##_(Line where = Line::current());
 #define BRAZE_METHOD_BINARY(name)     \
