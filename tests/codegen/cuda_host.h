@@ -62,6 +62,7 @@ static void convert_half(unsigned short& r, float a) { r = bits<unsigned short>(
 #define asm(...) convert_half(r, a)
 #define __global__
 #define __device__
+#define __noinline__
 #define __shared__ static
 #define __forceinline__ inline
 #define __launch_bounds__(...)
