@@ -5,7 +5,8 @@
     ```console tested      lines `$ COMMAND` are run by bash, one after the other; what follows each is what it prints
     ```                    (a line `...` stands for any lines, `...` within a line for any text)
 
-Each text has a folder of its own with examples/ and tests/ in it; `braze` is on the PATH and ~/braze is an installation. BRAZE_BLESS=1 writes
+Each text has a folder of its own with examples/ and tests/ in it; `braze` is on the PATH, `python` imports the built
+module and ~/braze is an installation. BRAZE_BLESS=1 writes
 what is printed now into the texts, except where `...` stands.
 """
 import concurrent.futures
@@ -26,7 +27,8 @@ fence = re.compile(r"^```(\S*)[ ]*([^\n]*)\n(.*?)^```$", re.M | re.S)
 
 def environment(home):
     kept = {name: value for name, value in os.environ.items() if not name.startswith("BRAZE_")}
-    return kept | {"HOME": str(home), "PATH": f"{build}:{os.environ['PATH']}", "LC_ALL": "C.UTF-8", "CMAKE_GENERATOR": "Ninja"}
+    return kept | {"HOME": str(home), "PATH": f"{build}:{build}/venv/bin:{os.environ['PATH']}", "PYTHONPATH": f"{build}/python",
+                   "LC_ALL": "C.UTF-8", "CMAKE_GENERATOR": "Ninja"}
 
 
 def run(command, folder, home):
