@@ -662,56 +662,6 @@ IndexId coefficient(const Affine& affine, Variable variable, IndexId zero) {
   return zero;
 }
 
-// What no output needs goes: expressions (a where's unused guard, an unused reduction), affines, quotients.
-void drop_unused(Nest& nest) {
-  std::vector<bool> live(nest.exprs.size());
-  std::vector<bool> live_reduction(nest.reductions.size());
-  for (const Output& output : nest.outputs) {
-    live[output.expr] = true;
-    if (output.index != no_expr) live[output.index] = true;
-  }
-  // Operands come first, a reduction's operand before its result.
-  for (std::size_t i = nest.exprs.size(); i-- > 0;) {
-    if (!live[i]) continue;
-    const Expr& expr = nest.exprs[i];
-    for (const ExprId in : expr.in) live[in] = true;
-    if (expr.kind != Expr::Kind::reduced) continue;
-    if (expr.number == contraction_number) {
-      live[nest.contractions[0].left] = live[nest.contractions[0].right] = true;
-    } else {
-      live_reduction[expr.number] = true;
-      live[nest.reductions[expr.number].operand] = true;
-    }
-  }
-  std::vector<ExprId> renamed(nest.exprs.size(), no_expr);
-  std::vector<std::uint32_t> renamed_reduction(nest.reductions.size());
-  std::vector<Reduction> reductions;
-  for (std::size_t i = 0; i < nest.reductions.size(); ++i) {
-    renamed_reduction[i] = static_cast<std::uint32_t>(reductions.size());
-    if (live_reduction[i]) reductions.push_back(nest.reductions[i]);
-  }
-  std::vector<Expr> exprs;
-  for (std::size_t i = 0; i < nest.exprs.size(); ++i) {
-    if (!live[i]) continue;
-    Expr expr = nest.exprs[i];
-    for (ExprId& in : expr.in) in = renamed[in];
-    if (expr.kind == Expr::Kind::reduced && expr.number != contraction_number) expr.number = renamed_reduction[expr.number];
-    renamed[i] = static_cast<ExprId>(exprs.size());
-    exprs.push_back(std::move(expr));
-  }
-  for (Reduction& reduction : reductions) reduction.operand = renamed[reduction.operand];
-  for (Contraction& dot : nest.contractions) {
-    dot.left = renamed[dot.left];
-    dot.right = renamed[dot.right];
-  }
-  for (Output& output : nest.outputs) {
-    output.expr = renamed[output.expr];
-    if (output.index != no_expr) output.index = renamed[output.index];
-  }
-  nest.exprs = std::move(exprs);
-  nest.reductions = std::move(reductions);
-}
-
 void drop_unused_guards(Nest& nest) {
   std::vector<std::vector<Condition>> guards{{}};
   for (Expr& expr : nest.exprs) {
@@ -808,7 +758,6 @@ Nest lower_group(const Graph& graph, const Extents& extents, const Group& group,
     Lowering lowering(graph, extents, group, part, splits);
     try {
       Nest nest = lowering.run();
-      drop_unused(nest);
       drop_unused_guards(nest);
       compact_affines(nest);
       collapse_axes(nest, index);
