@@ -1,8 +1,8 @@
 #include "bench/copy.h"
 
+#include <immintrin.h>
 #include <algorithm>
 #include <cstring>
-#include <immintrin.h>
 
 #include "runtime/storage.h"
 #include "runtime/threads.h"
@@ -53,11 +53,13 @@ __attribute__((target("avx2"))) void copy_streaming(const char* from, char* to, 
 }  // namespace
 
 void CopyLoop::regular() const {
-  in_pieces(static_cast<const char*>(buffers_->from.data()), static_cast<char*>(buffers_->to.data()), buffers_->bytes, copy_regular);
+  in_pieces(static_cast<const char*>(buffers_->from.data()), static_cast<char*>(buffers_->to.data()), buffers_->bytes,
+            copy_regular);
 }
 
 void CopyLoop::non_temporal() const {
-  in_pieces(static_cast<const char*>(buffers_->from.data()), static_cast<char*>(buffers_->to.data()), buffers_->bytes, copy_streaming);
+  in_pieces(static_cast<const char*>(buffers_->from.data()), static_cast<char*>(buffers_->to.data()), buffers_->bytes,
+            copy_streaming);
 }
 
 }  // namespace braze::bench

@@ -41,9 +41,14 @@ double median(std::vector<double> values) {
 }
 
 void add(const std::string& name, std::function<void()> body) {
-  benchmark::RegisterBenchmark(name.c_str(), [body](benchmark::State& state) {
-    for (auto _ : state) body();
-  })->Repetitions(7)->MinTime(0.05)->UseRealTime()->Unit(benchmark::kMillisecond);
+  benchmark::RegisterBenchmark(name.c_str(),
+                               [body](benchmark::State& state) {
+                                 for (auto _ : state) body();
+                               })
+      ->Repetitions(7)
+      ->MinTime(0.05)
+      ->UseRealTime()
+      ->Unit(benchmark::kMillisecond);
 }
 
 std::vector<std::byte> bytes_of(const Tensor& t) {
@@ -65,7 +70,8 @@ bool check(const bench::Workload& w) {
 }
 
 void print_table(const Times& times, const std::vector<bench::Workload>& workloads) {
-  fmt::print("\n{:28} {:>10} {:>10} {:>8} {:>11} {:>11} {:>12}\n", "workload", "fused ms", "eager ms", "ratio", "copy ms", "fused/copy", "GB/s fused");
+  fmt::print("\n{:28} {:>10} {:>10} {:>8} {:>11} {:>11} {:>12}\n", "workload", "fused ms", "eager ms", "ratio", "copy ms",
+             "fused/copy", "GB/s fused");
   for (const bench::Workload& w : workloads) {
     const auto of = [&](const char* kind) {
       const auto found = times.find(w.name + "/" + kind);
@@ -73,10 +79,11 @@ void print_table(const Times& times, const std::vector<bench::Workload>& workloa
     };
     const double fused = of("fused"), eager = of("eager"), copy = std::min(of("copy"), of("copy_nt"));
     if (fused == 0) continue;
-    fmt::print("{:28} {:10.3f} {:10.3f} {:7.2f}x {:11.3f} {:10.2f}x {:12.1f}\n", w.name, fused * 1e3, eager * 1e3, eager / fused, copy * 1e3, fused / copy,
-               static_cast<double>(w.bytes) / fused * 1e-9);
+    fmt::print("{:28} {:10.3f} {:10.3f} {:7.2f}x {:11.3f} {:10.2f}x {:12.1f}\n", w.name, fused * 1e3, eager * 1e3, eager / fused,
+               copy * 1e3, fused / copy, static_cast<double>(w.bytes) / fused * 1e-9);
   }
-  fmt::print("copy: the better of a regular and a non-temporal loop that moves the same bytes. Medians of 7 interleaved repetitions.\n");
+  fmt::print(
+      "copy: the better of a regular and a non-temporal loop that moves the same bytes. Medians of 7 interleaved repetitions.\n");
 }
 
 }  // namespace

@@ -29,7 +29,8 @@ Tensor black_scholes(const Tensor& spot, const Tensor& strike, const Tensor& yea
 Tensor jacobi(const Tensor& grid) {
   const auto inner = slice(1, -1);
   const Tensor next = grid.clone();
-  next(inner, inner) = 0.25 * (grid(slice(0, -2), inner) + grid(slice(2, none), inner) + grid(inner, slice(0, -2)) + grid(inner, slice(2, none)));
+  next(inner, inner) =
+      0.25 * (grid(slice(0, -2), inner) + grid(slice(2, none), inner) + grid(inner, slice(0, -2)) + grid(inner, slice(2, none)));
   return next;
 }
 

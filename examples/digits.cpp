@@ -57,7 +57,8 @@ void compare(const std::string& name, const std::function<Tensor()>& expression)
     fused = median_milliseconds([&] { run(false); }, fused_times);
     eager = median_milliseconds([&] { run(true); }, eager_times);
   }
-  std::printf("  %-34s %9.3f ms %9.3f ms %6.2fx   %s\n", name.c_str(), fused, eager, eager / fused, same ? "same bits" : "DIFFERENT BITS");
+  std::printf("  %-34s %9.3f ms %9.3f ms %6.2fx   %s\n", name.c_str(), fused, eager, eager / fused,
+              same ? "same bits" : "DIFFERENT BITS");
 }
 
 std::string first_lines(const std::string& text, int count) {
@@ -79,7 +80,8 @@ int main(int argc, char** argv) try {
   const Tensor means = class_means(x(slice(0, train)), labels(slice(0, train)));
   const Tensor scores = probabilities(x(slice(train, none)), means);
   const Tensor correct = scores.argmax(1) == labels(slice(train, none));
-  std::printf("Accuracy on %ld unseen images: %.1f%%\n\n", static_cast<long>(correct.numel()), 100 * correct.to(float32).mean().item<double>());
+  std::printf("Accuracy on %ld unseen images: %.1f%%\n\n", static_cast<long>(correct.numel()),
+              100 * correct.to(float32).mean().item<double>());
 
   const Tensor given = x.clone().eval(), centres = means.clone().eval();
   const auto expression = [&] { return probabilities(given, centres); };

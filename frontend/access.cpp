@@ -15,7 +15,7 @@ using AxisOrder = InlineVector<std::uint8_t, 8>;
 
 // Axes that repeat elements, and the rest with strides falling: how the storage itself would list the elements.
 struct Decomposition {
-  AxisOrder axes;       // non-repeating axes of the layout, by falling stride
+  AxisOrder axes;   // non-repeating axes of the layout, by falling stride
   Geometry stored;  // of those axes
   bool repeats = false;
 };
@@ -202,7 +202,8 @@ void require_no_partial_overlap(const TensorImpl& target, const In& operand) {
   const std::int64_t b_begin = b.offset * b_size, b_end = b_begin + b.numel() * b_size;
   const bool same = a_begin == b_begin && a_end == b_end && a.strides == b.strides;
   require(same || a_begin >= b_end || b_begin >= a_end,
-          "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. Please "
+          "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
+          "Please "
           "clone() the tensor before performing the operation.");
 }
 

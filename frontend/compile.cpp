@@ -117,7 +117,8 @@ class Tracer {
 
   void add_result(const Tensor& result, const Trace& trace) {
     const TensorImpl& impl = checked(result);
-    const Home home = trace.existed(*impl.storage) ? home_of(*impl.storage) : Home{Home::Kind::output, add_output(impl.storage->value()), {}};
+    const Home home =
+        trace.existed(*impl.storage) ? home_of(*impl.storage) : Home{Home::Kind::output, add_output(impl.storage->value()), {}};
     bound_.results.push_back({home, impl.type, impl.geometry});
   }
 
@@ -153,9 +154,12 @@ class Tracer {
 
 const engine::Value& value_of(const Source& source, std::span<const Tensor> arguments) {
   switch (source.kind) {
-    case Source::Kind::argument: return arguments[source.argument].impl()->storage->value();
-    case Source::Kind::captured: return source.captured->value();
-    case Source::Kind::fixed: break;
+    case Source::Kind::argument:
+      return arguments[source.argument].impl()->storage->value();
+    case Source::Kind::captured:
+      return source.captured->value();
+    case Source::Kind::fixed:
+      break;
   }
   return source.fixed;
 }
@@ -172,9 +176,12 @@ void evaluate_sources(const Bound& bound, std::span<const Tensor> arguments) {
 
 StoragePointer storage_of(const Home& home, std::span<const Tensor> arguments, std::span<const StoragePointer> outputs) {
   switch (home.kind) {
-    case Home::Kind::output: return outputs[home.number];
-    case Home::Kind::argument: return arguments[home.number].impl()->storage;
-    case Home::Kind::captured: break;
+    case Home::Kind::output:
+      return outputs[home.number];
+    case Home::Kind::argument:
+      return arguments[home.number].impl()->storage;
+    case Home::Kind::captured:
+      break;
   }
   return home.captured;
 }
@@ -199,7 +206,8 @@ void run(const Bound& bound, std::span<const Tensor> arguments, std::span<Tensor
     inputs[i].data = inputs[i].block.data();
   }
   if (bound.compiled)
-    engine::throw_failure(bound.compiled->executable->run(inputs, bound.symbols, bound.scalars, outputs), bound.compiled->executable->program());
+    engine::throw_failure(bound.compiled->executable->run(inputs, bound.symbols, bound.scalars, outputs),
+                          bound.compiled->executable->program());
   std::array<StoragePointer, usual> few_storages;
   std::vector<StoragePointer> many_storages;
   const std::span<StoragePointer> storages = space_for(outputs.size(), few_storages, many_storages);
@@ -240,7 +248,9 @@ struct CompiledFunction::State {
   }
 };
 
-CompiledFunction::CompiledFunction(Function function) : state_(std::make_shared<State>()) { state_->function = std::move(function); }
+CompiledFunction::CompiledFunction(Function function) : state_(std::make_shared<State>()) {
+  state_->function = std::move(function);
+}
 
 std::vector<Tensor> CompiledFunction::operator()(std::span<const Tensor> arguments) const {
   // Inside another trace a compiled function is the function.

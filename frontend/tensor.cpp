@@ -153,7 +153,8 @@ Tensor::operator bool() const {
 
 void Tensor::copy_to(void* destination, DType dtype) const {
   const TensorImpl& impl = checked(*this);
-  require<TypeError>(dtype == impl.type->dtype, "a tensor of {} is read as {}", info(impl.type->dtype).torch_name, info(dtype).torch_name);
+  require<TypeError>(dtype == impl.type->dtype, "a tensor of {} is read as {}", info(impl.type->dtype).torch_name,
+                     info(dtype).torch_name);
   if (impl.numel() == 0) return;
   const std::byte* data = evaluated_data(impl);
   copy_strided(data, impl.layout(), element_size(), static_cast<std::byte*>(destination));
@@ -191,10 +192,11 @@ std::string Tensor::describe() const noexcept try {
   const engine::State state = value->state.load(std::memory_order_acquire);
   std::string text = fmt::format("{}{} strides {}", info(dtype()).torch_name, sizes_text(sizes()), sizes_text(strides()));
   if (storage_offset() != 0) text += fmt::format(" offset {}", storage_offset());
-  text += fmt::format(", {} {}", state == engine::State::evaluated   ? "evaluated"
-                                 : state == engine::State::failed    ? "failed"
-                                 : state == engine::State::in_flight ? "being evaluated"
-                                                                     : "pending",
+  text += fmt::format(", {} {}",
+                      state == engine::State::evaluated   ? "evaluated"
+                      : state == engine::State::failed    ? "failed"
+                      : state == engine::State::in_flight ? "being evaluated"
+                                                          : "pending",
                       ir::name(value->op));
   if (const std::string where = ir::text(value->location()); !where.empty()) text += " at " + where;
   return text;

@@ -160,10 +160,10 @@ class TensorImpl : public Counted<TensorImpl> {
       : storage(std::move(storage)), type(std::move(type)), geometry(std::move(geometry)) {}
 
   StoragePointer storage;
-  engine::TypeRef type;  // dtype and sizes, all numbers
-  GeometryRef geometry;  // none: row-major from the storage's start, nearly always the whole of it
+  engine::TypeRef type;      // dtype and sizes, all numbers
+  GeometryRef geometry;      // none: row-major from the storage's start, nearly always the whole of it
   Pointer<TensorImpl> base;  // of a view: the tensor that is no view
-  void* host = nullptr;  // see Tensor::host_object
+  void* host = nullptr;      // see Tensor::host_object
 
   DType dtype() const { return type->dtype; }
   std::int64_t numel() const {

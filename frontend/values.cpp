@@ -97,8 +97,8 @@ std::int64_t checked_numel(std::span<const std::int64_t> sizes) {
 
 std::int64_t wrap_dim(std::int64_t dim, std::int64_t rank) {
   const std::int64_t bound = std::max<std::int64_t>(rank, 1);
-  require<IndexError>(-bound <= dim && dim < bound, "Dimension out of range (expected to be in range of [{}, {}], but got {})", -bound,
-                      bound - 1, dim);
+  require<IndexError>(-bound <= dim && dim < bound, "Dimension out of range (expected to be in range of [{}, {}], but got {})",
+                      -bound, bound - 1, dim);
   return dim < 0 ? dim + bound : dim;
 }
 
@@ -107,10 +107,11 @@ Dims broadcast_sizes(std::span<const std::int64_t> a, std::span<const std::int64
   Dims out(rank);
   for (std::size_t i = 0; i < rank; ++i) {  // from the last dim backwards
     const std::int64_t left = i < a.size() ? a[a.size() - 1 - i] : 1, right = i < b.size() ? b[b.size() - 1 - i] : 1;
-    require<ShapeError>(left == right || left == 1 || right == 1,
-                        "The size of tensor a ({}) must match the size of tensor b ({}) at non-singleton dimension {}: shapes {} and {} do "
-                        "not broadcast",
-                        left, right, rank - 1 - i, sizes_text(a), sizes_text(b));
+    require<ShapeError>(
+        left == right || left == 1 || right == 1,
+        "The size of tensor a ({}) must match the size of tensor b ({}) at non-singleton dimension {}: shapes {} and {} do "
+        "not broadcast",
+        left, right, rank - 1 - i, sizes_text(a), sizes_text(b));
     out[rank - 1 - i] = left == 1 ? right : left;
   }
   return out;

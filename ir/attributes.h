@@ -18,9 +18,9 @@ struct None {
 
 struct Parameter {
   enum class Kind : std::uint8_t {
-    buffer,  // dense row-major memory
-    donated, // the same, and the Program may overwrite it: no reader is left outside
-    scalar   // rank 0, passed by value
+    buffer,   // dense row-major memory
+    donated,  // the same, and the Program may overwrite it: no reader is left outside
+    scalar    // rank 0, passed by value
   } kind = Kind::buffer;
   std::uint32_t number = 0;  // among the graph's parameters
   DType type{};
@@ -114,27 +114,28 @@ struct Sort {
 inline constexpr std::int64_t generator_bytes = 5056;  // at::CPUGeneratorImpl's own layout
 struct Draw {
   enum class Kind : std::uint8_t {
-    uniform,     // [a, b)
-    normal,      // mean a, standard deviation b; from sixteen elements on in blocks, as PyTorch fills contiguous memory
-    normal_serial, // the same, always one after another
-    log_normal,  // of that normal
-    bernoulli,   // 1 with probability a, compared with b random bits: 24 or 53
-    exponential, // rate a
-    cauchy,      // median a, width b
-    geometric,   // probability a
-    poisson,     // rate a
-    randint,     // i64: [a, b)
+    uniform,         // [a, b)
+    normal,          // mean a, standard deviation b; from sixteen elements on in blocks, as PyTorch fills contiguous memory
+    normal_serial,   // the same, always one after another
+    log_normal,      // of that normal
+    bernoulli,       // 1 with probability a, compared with b random bits: 24 or 53
+    exponential,     // rate a
+    cauchy,          // median a, width b
+    geometric,       // probability a
+    poisson,         // rate a
+    randint,         // i64: [a, b)
     randint_to_end,  // i64: [a, 2^63 - 1], all 2^64 for the least a
-    random,      // i64, both unused: [0, greatest] of the dtype, for floats [0, 2^mantissa]
-    permutation  // i64, both unused: of 0 ... n - 1
+    random,          // i64, both unused: [0, greatest] of the dtype, for floats [0, 2^mantissa]
+    permutation      // i64, both unused: of 0 ... n - 1
   } kind = Kind::uniform;
   DType type{};
   Shape shape;
   constexpr bool integral() const { return kind >= Kind::randint; }
   friend bool operator==(const Draw&, const Draw&) = default;
 };
-inline constexpr std::string_view draw_names[] = {"uniform", "normal", "normal_serial", "log_normal", "bernoulli",      "exponential", "cauchy",
-                                                  "geometric", "poisson", "randint",    "randint_to_end", "random",      "permutation"};
+inline constexpr std::string_view draw_names[] = {"uniform",        "normal", "normal_serial", "log_normal", "bernoulli",
+                                                  "exponential",    "cauchy", "geometric",     "poisson",    "randint",
+                                                  "randint_to_end", "random", "permutation"};
 
 // The PyTorch function that a failed factorization names in its error; none: `info` tells, and nothing fails.
 enum class Checked : std::uint8_t { none, cholesky, lu_factor, solve, inv };

@@ -16,7 +16,8 @@ InternalError::~InternalError() = default;
 
 // Visible, for the Python module has invariants of its own.
 BRAZE_EXPORT void internal_failure(std::string message, const std::source_location& where) {
-  throw InternalError(fmt::format("internal error: {} ({}:{}, {})", message, where.file_name(), where.line(), where.function_name()));
+  throw InternalError(
+      fmt::format("internal error: {} ({}:{}, {})", message, where.file_name(), where.line(), where.function_name()));
 }
 
 }  // namespace braze

@@ -24,8 +24,8 @@ class Extent {
   // Numbers within 2^32 of the minimum are reserved for symbols; no tensor has such an extent.
   constexpr bool is_symbol() const { return raw_ < symbol_base + (std::int64_t{1} << 32); }
   constexpr bool is_number() const { return !is_symbol(); }
-  constexpr std::int64_t number() const { return raw_; }                                                 // requires is_number()
-  constexpr std::uint32_t symbol() const { return static_cast<std::uint32_t>(raw_ - symbol_base); }       // requires is_symbol()
+  constexpr std::int64_t number() const { return raw_; }                                             // requires is_number()
+  constexpr std::uint32_t symbol() const { return static_cast<std::uint32_t>(raw_ - symbol_base); }  // requires is_symbol()
   constexpr std::int64_t bits() const { return raw_; }
   friend constexpr bool operator==(Extent, Extent) = default;
 

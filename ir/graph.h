@@ -36,7 +36,7 @@ struct Location {
   std::uint32_t line = 0;
   friend bool operator==(const Location&, const Location&) = default;
 };
-std::string text(const Location& location);    // "demo.cpp:12", or "" for none
+std::string text(const Location& location);      // "demo.cpp:12", or "" for none
 const char* intern_file(std::string_view file);  // for locations that come from text
 
 struct Node {
@@ -47,7 +47,9 @@ struct Node {
   const Attributes* attributes;
 
   template <class A>
-  const A& as() const { return std::get<A>(*attributes); }
+  const A& as() const {
+    return std::get<A>(*attributes);
+  }
 };
 
 class Graph {
@@ -87,12 +89,12 @@ class Graph {
 
   // Deques: what they hold never moves, so nodes point into them.
   std::deque<Node> nodes_;
-  std::deque<Attributes> attributes_;          // but None
-  std::deque<std::vector<Value>> operands_;    // pages that nodes' operands are cut from
-  std::deque<Type> types_;                     // of nodes with one result, but those equal to the first operand's
-  std::deque<std::vector<Type>> type_lists_;   // of the others
-  std::vector<std::size_t> hashes_;            // by node
-  std::vector<NodeId> table_;                  // open addressing, a power of two; ~0 is free
+  std::deque<Attributes> attributes_;         // but None
+  std::deque<std::vector<Value>> operands_;   // pages that nodes' operands are cut from
+  std::deque<Type> types_;                    // of nodes with one result, but those equal to the first operand's
+  std::deque<std::vector<Type>> type_lists_;  // of the others
+  std::vector<std::size_t> hashes_;           // by node
+  std::vector<NodeId> table_;                 // open addressing, a power of two; ~0 is free
   std::vector<Value> parameters_;
   std::vector<std::string> parameter_names_;
   std::unordered_map<std::string, std::uint32_t> parameter_numbers_;

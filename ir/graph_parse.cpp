@@ -537,7 +537,8 @@ class Parser {
     return a;
   }
   Attributes read(const OpInfo& row, Sort a) {
-    braces(row.name, {{"axis", [&] { a.axis = static_cast<std::uint32_t>(axis()); }}, {"descending", [&] { a.descending = truth(); }}});
+    braces(row.name,
+           {{"axis", [&] { a.axis = static_cast<std::uint32_t>(axis()); }}, {"descending", [&] { a.descending = truth(); }}});
     return a;
   }
   Attributes read(const OpInfo& row, Draw a) {  // the type follows from the result's

@@ -406,8 +406,9 @@ void rule(Tag<Op::dot>, const None&, const Site& site) {
 // ---- elements at computed places
 
 void require_index(const Site& site, const Type& index) {
-  require<IndexError>(index.dtype == DType::i64, "tensors used as indices must be long, int, byte or bool tensors ({} takes i64, not {})",
-                      name(site.op), name(index.dtype));
+  require<IndexError>(index.dtype == DType::i64,
+                      "tensors used as indices must be long, int, byte or bool tensors ({} takes i64, not {})", name(site.op),
+                      name(index.dtype));
 }
 
 void rule(Tag<Op::wrap_index>, const WrapIndex& a, const Site& site) {
@@ -458,16 +459,16 @@ void rule(Tag<Op::sort>, const Sort& a, const Site& site) {
 void rule(Tag<Op::draw>, const Draw& a, const Site& site) {
   const Type &state = *site.in[0], &first = *site.in[1], &second = *site.in[2];
   require<TypeError>(state.dtype == DType::u8, "RNG state must be a torch.ByteTensor");
-  require<ShapeError>(state.shape.size() == 1 && site.same(state.shape[0], generator_bytes), "RNG state is wrong size: {}, not [{}]",
-                      site.shape(state), generator_bytes);
+  require<ShapeError>(state.shape.size() == 1 && site.same(state.shape[0], generator_bytes),
+                      "RNG state is wrong size: {}, not [{}]", site.shape(state), generator_bytes);
   const DType wanted = a.integral() ? DType::i64 : DType::f64;
   for (const Type* parameter : {&first, &second}) {
-    require<TypeError>(parameter->dtype == wanted, "draw: the parameters of {} are {}, not {}", draw_names[static_cast<int>(a.kind)],
-                       name(wanted), name(parameter->dtype));
+    require<TypeError>(parameter->dtype == wanted, "draw: the parameters of {} are {}, not {}",
+                       draw_names[static_cast<int>(a.kind)], name(wanted), name(parameter->dtype));
     if (!parameter->shape.empty()) require_same_shape(site, a.shape, parameter->shape);
   }
-  require<ShapeError>(a.kind != Draw::Kind::permutation || a.shape.size() == 1, "draw: a permutation has one dimension, not the shape {}",
-                      site.shape(a.shape));
+  require<ShapeError>(a.kind != Draw::Kind::permutation || a.shape.size() == 1,
+                      "draw: a permutation has one dimension, not the shape {}", site.shape(a.shape));
   const bool floats = a.kind == Draw::Kind::uniform || a.kind == Draw::Kind::normal || a.kind == Draw::Kind::log_normal ||
                       a.kind == Draw::Kind::exponential || a.kind == Draw::Kind::cauchy;
   require(!floats || is_float(a.type), "draw: {} gives floats, not {}", draw_names[static_cast<int>(a.kind)], name(a.type));
@@ -502,12 +503,14 @@ Matrix matrix(const Site& site, std::size_t operand) {
 }
 Matrix square(const Site& site, std::size_t operand = 0) {
   Matrix a = matrix(site, operand);
-  require<ShapeError>(site.same(a.rows, a.columns), "linalg.{}: A must be batches of square matrices, but they are {} by {} matrices",
-                      name(site.op), site.extent(a.rows), site.extent(a.columns));
+  require<ShapeError>(site.same(a.rows, a.columns),
+                      "linalg.{}: A must be batches of square matrices, but they are {} by {} matrices", name(site.op),
+                      site.extent(a.rows), site.extent(a.columns));
   return a;
 }
 void check_rank(const Site& site, const Matrix& a, Extent rank) {
-  require<ShapeError>(rank.is_symbol() || rank.number() >= 0, "{}: the rank {} must not be negative", name(site.op), site.extent(rank));
+  require<ShapeError>(rank.is_symbol() || rank.number() >= 0, "{}: the rank {} must not be negative", name(site.op),
+                      site.extent(rank));
   if (rank.is_symbol() || a.rows.is_symbol() || a.columns.is_symbol()) return;
   require<ShapeError>(rank.number() == std::min(a.rows.number(), a.columns.number()), "{}: the rank of {} by {} matrices is not {}",
                       name(site.op), a.rows.number(), a.columns.number(), rank.number());
@@ -540,10 +543,12 @@ void rule(Tag<Op::lu_solve>, const LuSolve&, const Site& site) {
   require<TypeError>(pivots.dtype == DType::i32, "linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32, not {}",
                      name(pivots.dtype));
   const Shape wanted = with(a.batch, {a.rows});
-  require<ShapeError>(pivots.shape.size() == wanted.size() && site.mismatch(pivots.shape, wanted) < 0,
-                      "linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix (shapes {} and {})",
-                      site.shape(pivots), site.shape(*site.in[0]));
-  require<ShapeError>(site.same(a.rows, b.rows), "linalg.lu_solve: Incompatible shapes of A and B for the equation AX = B ({}x{} and {}x{})",
+  require<ShapeError>(
+      pivots.shape.size() == wanted.size() && site.mismatch(pivots.shape, wanted) < 0,
+      "linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix (shapes {} and {})",
+      site.shape(pivots), site.shape(*site.in[0]));
+  require<ShapeError>(site.same(a.rows, b.rows),
+                      "linalg.lu_solve: Incompatible shapes of A and B for the equation AX = B ({}x{} and {}x{})",
                       site.extent(a.rows), site.extent(a.columns), site.extent(b.rows), site.extent(b.columns));
   site.out[0] = *site.in[2];
 }

@@ -71,7 +71,9 @@ inline Sizes numbers(const Shape& shape) {
 inline Places places(const Layout& layout) { return {layout.offset.number(), numbers(layout.sizes), numbers(layout.strides)}; }
 
 inline double as_double(DType type, std::uint64_t bits) { return std::bit_cast<double>(evaluate_cast(type, DType::f64, bits)); }
-inline std::uint64_t from_double(DType type, double value) { return evaluate_cast(DType::f64, type, std::bit_cast<std::uint64_t>(value)); }
+inline std::uint64_t from_double(DType type, double value) {
+  return evaluate_cast(DType::f64, type, std::bit_cast<std::uint64_t>(value));
+}
 
 inline bool is_nan(DType type, std::uint64_t bits) { return is_float(type) && std::isnan(as_double(type, bits)); }
 

@@ -86,7 +86,8 @@ std::string describe(const Token& token) {
 
 }  // namespace
 
-Lexer::Lexer(std::string_view text, std::string file, Comments comments) : text_(text), file_(std::move(file)), comments_(comments) {
+Lexer::Lexer(std::string_view text, std::string file, Comments comments)
+    : text_(text), file_(std::move(file)), comments_(comments) {
   scan();
 }
 

@@ -12,7 +12,8 @@ namespace braze::ir {
 // In the order of LoopKind, Space and Fault.
 inline constexpr std::array<std::string_view, 5> loop_kind_names = {"serial", "parallel", "unrolled", "block", "thread"};
 inline constexpr std::array<std::string_view, 4> space_names = {"registers", "stack", "heap", "shared"};
-inline constexpr std::array<std::string_view, 5> fault_names = {"none", "division_by_zero", "index_out_of_range", "stopped", "refused"};
+inline constexpr std::array<std::string_view, 5> fault_names = {"none", "division_by_zero", "index_out_of_range", "stopped",
+                                                                "refused"};
 
 // Loops nest at most so deep: whoever reads a kernel recurses over them.
 inline constexpr int deepest_nest = 64;

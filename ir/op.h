@@ -36,15 +36,17 @@ inline constexpr unsigned max_results = 4;
 struct OpInfo {
   std::string_view name;
   OpClass op_class;
-  Accepts accepts = Accepts::any;            // elementwise only
-  ResultType result = ResultType::same;      // elementwise only
-  Algebra algebra = Algebra::ordered;        // binary only
+  Accepts accepts = Accepts::any;        // elementwise only
+  ResultType result = ResultType::same;  // elementwise only
+  Algebra algebra = Algebra::ordered;    // binary only
   AttributeKind attributes = AttributeKind::None;
   std::uint8_t results = 1;
 
   constexpr bool commutative() const { return algebra == Algebra::commutative; }
   // Has a meaning in ir/meaning.h; cast and wrap_index, which carry attributes, count too.
-  constexpr bool elementwise() const { return op_class < OpClass::shaped || attributes == AttributeKind::Cast || attributes == AttributeKind::WrapIndex; }
+  constexpr bool elementwise() const {
+    return op_class < OpClass::shaped || attributes == AttributeKind::Cast || attributes == AttributeKind::WrapIndex;
+  }
   // Reads axes away.
   constexpr bool reduction() const { return attributes == AttributeKind::Reduced; }
   // Runs by itself, as a call of the runtime.
@@ -53,7 +55,8 @@ struct OpInfo {
 
 inline constexpr OpInfo op_table[] = {
 #define BRAZE_UNARY(name, accepts, result) {#name, OpClass::unary, Accepts::accepts, ResultType::result},
-#define BRAZE_BINARY(name, accepts, result, algebra) {#name, OpClass::binary, Accepts::accepts, ResultType::result, Algebra::algebra},
+#define BRAZE_BINARY(name, accepts, result, algebra) \
+  {#name, OpClass::binary, Accepts::accepts, ResultType::result, Algebra::algebra},
 #define BRAZE_TERNARY(name, accepts, result) {#name, OpClass::ternary, Accepts::accepts, ResultType::result},
 #define BRAZE_SHAPED(name, attributes, results) \
   {#name, OpClass::shaped, Accepts::any, ResultType::same, Algebra::ordered, AttributeKind::attributes, results},
@@ -75,37 +78,50 @@ constexpr std::optional<Op> op_from_name(std::string_view text) {
 // How many operands an op takes; -1: one or more (concat).
 constexpr int arity(Op op) {
   switch (info(op).op_class) {
-    case OpClass::unary: return 1;
-    case OpClass::binary: return 2;
-    case OpClass::ternary: return 3;
+    case OpClass::unary:
+      return 1;
+    case OpClass::binary:
+      return 2;
+    case OpClass::ternary:
+      return 3;
     case OpClass::shaped:
-    case OpClass::routine: break;
+    case OpClass::routine:
+      break;
   }
   switch (op) {
     case Op::parameter:
     case Op::constant:
-    case Op::iota: return 0;
+    case Op::iota:
+      return 0;
     case Op::store:
     case Op::accumulate:
     case Op::pad:
     case Op::dot:
     case Op::take:
-    case Op::solve_triangular: return 2;
+    case Op::solve_triangular:
+      return 2;
     case Op::put:
     case Op::draw:
-    case Op::lu_solve: return 3;
-    case Op::concat: return -1;
-    default: return 1;
+    case Op::lu_solve:
+      return 3;
+    case Op::concat:
+      return -1;
+    default:
+      return 1;
   }
 }
 
 // Whether an elementwise op takes operands of this dtype.
 constexpr bool accepts(Op op, DType t) {
   switch (info(op).accepts) {
-    case Accepts::any: return true;
-    case Accepts::numeric: return t != DType::boolean;
-    case Accepts::real: return is_float(t);
-    case Accepts::integral: return !is_float(t);
+    case Accepts::any:
+      return true;
+    case Accepts::numeric:
+      return t != DType::boolean;
+    case Accepts::real:
+      return is_float(t);
+    case Accepts::integral:
+      return !is_float(t);
   }
   return false;
 }

@@ -83,7 +83,8 @@ constexpr bool has_operand_type(Primitive p) {
 }
 // Fills in what the op itself says: comparisons and checks yield boolean, `from` where it is the type.
 constexpr Instruction canonical(Instruction instruction) {
-  if (instruction.op == Primitive::check || (instruction.op >= Primitive::eq && instruction.op <= Primitive::le)) instruction.type = DType::boolean;
+  if (instruction.op == Primitive::check || (instruction.op >= Primitive::eq && instruction.op <= Primitive::le))
+    instruction.type = DType::boolean;
   if (!has_operand_type(instruction.op)) instruction.from = instruction.type;
   return instruction;
 }

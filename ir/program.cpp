@@ -47,10 +47,18 @@ std::string call_step_text(const Program& program, const CallStep& step) {
     if (text.back() != '(') text += ", ";
     if (writes) text += "write ";
     switch (array.kind) {
-      case CallStep::Array::Kind::slot: text += fmt::format("@{}", array.number); break;
-      case CallStep::Array::Kind::scalar: text += fmt::format("scalar {}", array.number); break;
-      case CallStep::Array::Kind::constant: text += literal_text(array.type, array.bits); break;
-      case CallStep::Array::Kind::unread: text += '_'; break;
+      case CallStep::Array::Kind::slot:
+        text += fmt::format("@{}", array.number);
+        break;
+      case CallStep::Array::Kind::scalar:
+        text += fmt::format("scalar {}", array.number);
+        break;
+      case CallStep::Array::Kind::constant:
+        text += literal_text(array.type, array.bits);
+        break;
+      case CallStep::Array::Kind::unread:
+        text += '_';
+        break;
     }
     text += fmt::format(": {}[", name(array.type));
     for (std::size_t i = 0; i < array.sizes.size(); ++i) text += (i ? ", " : "") + program.index.text(array.sizes[i], {});

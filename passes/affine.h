@@ -15,7 +15,9 @@ namespace braze::passes {
 class Extents {
  public:
   Extents(const ir::Graph& graph, ir::IndexTable& index);
-  ir::IndexId of(ir::Extent extent) const { return extent.is_number() ? index_.number(extent.number()) : symbols_[extent.symbol()]; }
+  ir::IndexId of(ir::Extent extent) const {
+    return extent.is_number() ? index_.number(extent.number()) : symbols_[extent.symbol()];
+  }
   ir::IndexId product(const ir::Shape& shape) const;
   bool is_one(ir::Extent extent) const { return extent == ir::Extent(1); }
   ir::IndexTable& index() const { return index_; }

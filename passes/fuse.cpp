@@ -45,10 +45,10 @@ enum class Role : std::uint8_t { dead, leaf, free, view, member };
 // How an operand's elements lie to the point at which a node reads them.
 struct Relation {
   enum class Kind : std::uint8_t {
-    same,    // at the point itself
-    row,     // at the point without some axes
-    moved,   // elsewhere, each element at most once
-    spread   // elsewhere, an element several times
+    same,   // at the point itself
+    row,    // at the point without some axes
+    moved,  // elsewhere, each element at most once
+    spread  // elsewhere, an element several times
   } kind;
   std::vector<std::uint8_t> axes;  // row: the point's axes that the operand has, outermost first
 };
@@ -80,8 +80,15 @@ struct Cluster {  // a group in the making
 class Fuser {
  public:
   Fuser(const Graph& graph, const Options& options)
-      : graph_(graph), options_(options), extents_(graph, index_), role_(graph.size(), Role::dead), cluster_of_(graph.size(), none),
-        row_(graph.size()), kept_(graph.size()), again_(graph.size()), view_depth_(graph.size()) {}
+      : graph_(graph),
+        options_(options),
+        extents_(graph, index_),
+        role_(graph.size(), Role::dead),
+        cluster_of_(graph.size(), none),
+        row_(graph.size()),
+        kept_(graph.size()),
+        again_(graph.size()),
+        view_depth_(graph.size()) {}
   void run(Module& module);
 
  private:
@@ -148,9 +155,12 @@ bool is_view(Op op) {
     case ir::AttributeKind::ToShape:
     case ir::AttributeKind::Permutation:
     case ir::AttributeKind::Slice:
-    case ir::AttributeKind::Axes: return true;
-    case ir::AttributeKind::Layout: return op == Op::view;
-    default: return false;
+    case ir::AttributeKind::Axes:
+      return true;
+    case ir::AttributeKind::Layout:
+      return op == Op::view;
+    default:
+      return false;
   }
 }
 
@@ -165,7 +175,8 @@ void Fuser::keep_in_memory() {
   for (const Value result : graph_.results) keep(result);
   for (const NodeId id : order_)
     for (std::size_t i = 0; i < graph_[id].in.size(); ++i)
-      if (reads_whole(graph_[id], i) && !(ir::info(graph_[id].op).routine() && is_immediate(graph_.node(graph_[id].in[i])))) keep(graph_[id].in[i]);
+      if (reads_whole(graph_[id], i) && !(ir::info(graph_[id].op).routine() && is_immediate(graph_.node(graph_[id].in[i]))))
+        keep(graph_[id].in[i]);
   // A dot's factor whose dims merge others that do not lie in a row would be found by a division for each element packed; in memory it
   // is a copy, which is cheap beside the dot.
   for (const NodeId id : order_) {
@@ -298,7 +309,8 @@ Fuser::Operand Fuser::look_through(Value value, const Shape& point) const {
 std::vector<Fuser::Operand> Fuser::operands(NodeId id) {
   const Node& node = graph_[id];
   std::vector<Operand> result;
-  const bool elsewhere = node.op == Op::pad || node.op == Op::concat || node.op == Op::dot || role_[id] != Role::member || is_view(node.op);
+  const bool elsewhere =
+      node.op == Op::pad || node.op == Op::concat || node.op == Op::dot || role_[id] != Role::member || is_view(node.op);
   for (std::size_t i = 0; i < node.in.size(); ++i) {
     if (reads_whole(node, i)) continue;
     const Value in = node.in[i];
@@ -599,7 +611,8 @@ void Fuser::place(NodeId id) {
     Cluster fresh;
     fresh.domain = domain_of(id);
     for (const Operand& operand : reads)
-      if (cluster_of_[operand.base.node] != none) fresh.level = std::max(fresh.level, clusters_[find(cluster_of_[operand.base.node])].level + 1);
+      if (cluster_of_[operand.base.node] != none)
+        fresh.level = std::max(fresh.level, clusters_[find(cluster_of_[operand.base.node])].level + 1);
     fresh.parent = target;
     clusters_.push_back(std::move(fresh));
   }
@@ -617,7 +630,8 @@ Fuser::Again Fuser::again(NodeId id) {
     const NodeId at = pending.back();
     pending.pop_back();
     const Node& node = graph_[at];
-    const bool computed = role_[at] == Role::member && (at == id || !kept_[at]) && (ir::info(node.op).elementwise() || node.op == Op::pad);
+    const bool computed =
+        role_[at] == Role::member && (at == id || !kept_[at]) && (ir::info(node.op).elementwise() || node.op == Op::pad);
     if (!computed && role_[at] == Role::member) {
       if (at == id) result.movable = false;
       read(at);
@@ -630,7 +644,7 @@ Fuser::Again Fuser::again(NodeId id) {
     }
     if (computed) {
       constexpr int pad_cost = 4;  // comparisons along each axis, and a select: dearer than reading it from memory many times
-      result.cost += node.op == Op::pad                                          ? pad_cost
+      result.cost += node.op == Op::pad                                       ? pad_cost
                      : ir::info(node.op).elementwise() && node.op != Op::cast ? ir::cost(node.op, graph_.type(node.in.back()).dtype)
                                                                               : 2;
       ++result.nodes;
@@ -708,7 +722,8 @@ void Fuser::recompute() {
       if (c.nodes.size() + cost.nodes > static_cast<std::size_t>(options_.group_nodes) ||
           c.reads.size() + cost.reads.size() + 2 > static_cast<std::size_t>(options_.group_buffers))
         why = "the kernel that reads it is full";
-      if (graph_[c.nodes[0]].op == Op::accumulate || graph_[c.nodes[0]].op == Op::put) why = "an accumulation runs alone, in index order";
+      if (graph_[c.nodes[0]].op == Op::accumulate || graph_[c.nodes[0]].op == Op::put)
+        why = "an accumulation runs alone, in index order";
     }
     if (!why.empty()) {
       kept_[id] = true;

@@ -14,9 +14,10 @@ void name_groups(const ir::Graph& graph, std::vector<Group>& groups) {
     for (const ir::NodeId id : group.nodes) {
       const ir::Op op = graph[id].op;
       const ir::OpInfo& info = ir::info(op);
-      const bool says_little = op == ir::Op::cast || (!info.elementwise() && !info.reduction() && info.results == 1 &&
-                                                      (info.attributes == ir::AttributeKind::ToShape ||
-                                                       info.attributes == ir::AttributeKind::Permutation));
+      const bool says_little =
+          op == ir::Op::cast ||
+          (!info.elementwise() && !info.reduction() && info.results == 1 &&
+           (info.attributes == ir::AttributeKind::ToShape || info.attributes == ir::AttributeKind::Permutation));
       if (!says_little) ops.push_back(info.name);
     }
     if (ops.empty()) ops.push_back(group.nodes.empty() ? "copy" : ir::name(graph[group.outputs.back().node].op));

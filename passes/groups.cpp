@@ -75,8 +75,8 @@ class GroupChecker {
   void check_outputs(const Group& group) const {
     std::unordered_set<NodeId> needed;
     for (const Value output : group.outputs) {
-      group_law(inside_.contains(output.node) || is_immediate(graph_.node(output)), "kernel {} puts out ({}), which it does not compute",
-                group.name, describe(output));
+      group_law(inside_.contains(output.node) || is_immediate(graph_.node(output)),
+                "kernel {} puts out ({}), which it does not compute", group.name, describe(output));
       group_law(stored_value(graph_, output) == output, "kernel {} puts out ({}): put out what it reshapes, whose elements it has",
                 group.name, describe(output));
       needed.insert(output.node);
@@ -100,7 +100,8 @@ class GroupChecker {
       if (node.op == Op::accumulate || node.op == Op::put) alone = &node;
       const bool only = group.nodes.size() == 1 &&
                         std::all_of(group.outputs.begin(), group.outputs.end(), [&](Value output) { return output.node == id; });
-      group_law(!ir::info(node.op).routine() || only, "kernel {}: {} is a routine, which stands alone", group.name, ir::name(node.op));
+      group_law(!ir::info(node.op).routine() || only, "kernel {}: {} is a routine, which stands alone", group.name,
+                ir::name(node.op));
       if (!ir::info(node.op).reduction()) continue;
       group_law(!is_mixed(node), "kernel {}: {} reduces axes that do not stand together: reduce the last ones first", group.name,
                 ir::name(node.op));
@@ -111,9 +112,10 @@ class GroupChecker {
     group_law(dot == nullptr || reduction == nullptr, "kernel {} holds a dot and a reduction", group.name);
     if (group.outputs.size() == 1 && graph_.node(group.outputs[0]).op == Op::concat) alone = &graph_.node(group.outputs[0]);
     if (alone == nullptr) return;
-    group_law(dot == nullptr && reduction == nullptr, "kernel {} holds {} and a reduction or a dot", group.name, ir::name(alone->op));
-    group_law(group.outputs.size() == 1 && &graph_.node(group.outputs[0]) == alone, "kernel {}: {} must be all that it puts out", group.name,
+    group_law(dot == nullptr && reduction == nullptr, "kernel {} holds {} and a reduction or a dot", group.name,
               ir::name(alone->op));
+    group_law(group.outputs.size() == 1 && &graph_.node(group.outputs[0]) == alone, "kernel {}: {} must be all that it puts out",
+              group.name, ir::name(alone->op));
   }
 
   Rows rows_of(const Node& node) const {

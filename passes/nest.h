@@ -93,7 +93,8 @@ struct Expr {
 };
 
 constexpr bool has_affine(const Expr& expr) {
-  return expr.kind == Expr::Kind::load || expr.kind == Expr::Kind::index || expr.kind == Expr::Kind::wrap || expr.kind == Expr::Kind::take;
+  return expr.kind == Expr::Kind::load || expr.kind == Expr::Kind::index || expr.kind == Expr::Kind::wrap ||
+         expr.kind == Expr::Kind::take;
 }
 
 // inner: the reduced axes are the operand's last. outer: kept axes follow them. By position alone, whatever the extents are.
@@ -114,8 +115,8 @@ struct Output {
   bool row = false;         // stored once a row, not once an element
   bool accumulate = false;  // combined with what is there, in index order, serially: places may repeat
   ir::Put::Combine combine = ir::Put::Combine::add;
-  ExprId index = no_expr;   // put: the place, in lieu of `address`, which is the constant past the last one
-  ir::Value into;           // a write: the storage's value before; else none
+  ExprId index = no_expr;  // put: the place, in lieu of `address`, which is the constant past the last one
+  ir::Value into;          // a write: the storage's value before; else none
 };
 
 // dot: the domain is [batch..., m, n | k], one axis each, none collapsed; `left` and `right` are the factors at (batch, m, k) and
@@ -138,7 +139,7 @@ struct Nest {
   std::vector<Reduction> reductions;
   std::vector<Contraction> contractions;  // at most one; its result is reductions' Expr::reduced with number contraction_number
   std::vector<Output> outputs;
-  std::vector<ir::Value> buffers;  // graph values; outputs' too
+  std::vector<ir::Value> buffers;     // graph values; outputs' too
   std::optional<ir::NodeId> routine;  // a call of the runtime's: no axes, no expressions; `buffers` are operands, then results
 };
 inline constexpr std::uint32_t contraction_number = ~std::uint32_t{0};

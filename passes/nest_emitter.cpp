@@ -28,7 +28,8 @@ class GuardedSink final : public ir::InstructionSink {
   ValueId append(const Instruction& instruction) override {
     if (instruction.op != Primitive::check || guard_ == ir::no_value) return sink_.append(instruction);
     Instruction guarded = instruction;
-    guarded.in[0] = sink_.append({.op = Primitive::bit_and, .type = DType::boolean, .in = {instruction.in[0], guard_, ir::no_value}});
+    guarded.in[0] =
+        sink_.append({.op = Primitive::bit_and, .type = DType::boolean, .in = {instruction.in[0], guard_, ir::no_value}});
     return sink_.append(guarded);
   }
 
@@ -40,7 +41,12 @@ class GuardedSink final : public ir::InstructionSink {
 }  // namespace
 
 NestEmitter::NestEmitter(const Nest& nest, const ir::Graph& graph, ir::IndexTable& index, Lowered& lowered)
-    : nest_(nest), graph_(graph), index_(index), lowered_(lowered), builder_(lowered.loops), buffers_(nest.buffers.size(), not_taken) {
+    : nest_(nest),
+      graph_(graph),
+      index_(index),
+      lowered_(lowered),
+      builder_(lowered.loops),
+      buffers_(nest.buffers.size(), not_taken) {
   std::vector<AxisSet> derived(nest.derived.size());
   const auto axes_of = [&](const Affine& affine) {
     AxisSet set = 0;
@@ -64,7 +70,8 @@ ValueId NestEmitter::arithmetic(Primitive op, ValueId a, ValueId b) {
 }
 
 ValueId NestEmitter::min(ValueId a, ValueId b) {
-  const ValueId less = builder_.append({.op = Primitive::lt, .type = DType::boolean, .from = DType::i64, .in = {a, b, ir::no_value}});
+  const ValueId less =
+      builder_.append({.op = Primitive::lt, .type = DType::boolean, .from = DType::i64, .in = {a, b, ir::no_value}});
   return builder_.append({.op = Primitive::select, .type = DType::i64, .in = {less, a, b}});
 }
 
@@ -140,7 +147,8 @@ std::uint32_t NestEmitter::buffer(std::uint32_t nest_buffer) {
   std::uint32_t& number = buffers_[nest_buffer];
   if (number != not_taken) return number;
   const ir::Value value = nest_.buffers[nest_buffer];
-  const bool writes = std::any_of(nest_.outputs.begin(), nest_.outputs.end(), [&](const Output& o) { return o.buffer == nest_buffer; });
+  const bool writes =
+      std::any_of(nest_.outputs.begin(), nest_.outputs.end(), [&](const Output& o) { return o.buffer == nest_buffer; });
   number = builder_.buffer({.type = graph_.type(value).dtype, .writes = writes});
   lowered_.buffers.push_back(value);
   return number;
@@ -200,11 +208,21 @@ void NestEmitter::compute_one(ExprId id) {
   const Expr& expr = nest_.exprs[id];
   ValueId result = ir::no_value;
   switch (expr.kind) {
-    case Expr::Kind::load: result = builder_.load(access(buffer(expr.number), expr.affine), guard_value(expr.guard)); break;
-    case Expr::Kind::constant: result = builder_.constant(expr.type, expr.bits); break;
-    case Expr::Kind::index: result = affine_value(expr.affine); break;
-    case Expr::Kind::guard: result = guard_value(expr.guard); break;
-    case Expr::Kind::reduced: invariant(false, "kernel '{}': a reduction is read before it is done", nest_.name); break;
+    case Expr::Kind::load:
+      result = builder_.load(access(buffer(expr.number), expr.affine), guard_value(expr.guard));
+      break;
+    case Expr::Kind::constant:
+      result = builder_.constant(expr.type, expr.bits);
+      break;
+    case Expr::Kind::index:
+      result = affine_value(expr.affine);
+      break;
+    case Expr::Kind::guard:
+      result = guard_value(expr.guard);
+      break;
+    case Expr::Kind::reduced:
+      invariant(false, "kernel '{}': a reduction is read before it is done", nest_.name);
+      break;
     case Expr::Kind::scalar: {
       const auto [at, fresh] = scalars_.emplace(expr.number, ir::no_value);
       if (fresh) {
@@ -266,14 +284,16 @@ void NestEmitter::compute_invariant(std::span<const ExprId> roots, AxisSet axes)
   for (std::size_t i = 0; i < open.size(); ++i) {
     const auto id = static_cast<ExprId>(i);
     open[i] = (axes_[i] & axes) != 0 || reduction_open(id);
-    if (has(id)) open[i] = false;
+    if (has(id))
+      open[i] = false;
     else
       for (const ExprId in : nest_.exprs[i].in) open[i] = open[i] || open[in];
   }
   std::vector<ExprId> outermost;
   for (std::size_t i = needed.size(); i-- > 0;) {
     if (!needed[i]) continue;
-    if (!open[i]) outermost.push_back(static_cast<ExprId>(i));
+    if (!open[i])
+      outermost.push_back(static_cast<ExprId>(i));
     else
       for (const ExprId in : nest_.exprs[i].in) needed[in] = true;
   }
@@ -321,7 +341,8 @@ ValueId NestEmitter::logical(Primitive op, ValueId a, ValueId b) {
 
 void NestEmitter::check_place(ValueId place, AffineId count, ValueId guard) {
   if (!checks_) return;
-  const ValueId outside = logical(Primitive::bit_or, compare(Primitive::lt, place, number(0)), compare(Primitive::le, affine_value(count), place));
+  const ValueId outside =
+      logical(Primitive::bit_or, compare(Primitive::lt, place, number(0)), compare(Primitive::le, affine_value(count), place));
   GuardedSink(builder_, guard)
       .append({.op = Primitive::check,
                .type = DType::boolean,

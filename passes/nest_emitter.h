@@ -61,8 +61,8 @@ class NestEmitter {
   // Of what `roots` need, what depends on none of `axes` and on no reduction that is still open.
   void compute_invariant(std::span<const ExprId> roots, AxisSet axes);
   bool has(ExprId expr) const;
-  ir::ValueId value(ExprId expr);        // in its own type
-  ir::ValueId wide_value(ExprId expr);   // halves as f32
+  ir::ValueId value(ExprId expr);       // in its own type
+  ir::ValueId wide_value(ExprId expr);  // halves as f32
   void define(ExprId expr, ir::ValueId value);
   AxisSet axes_of(ExprId expr) const { return axes_[expr]; }
   AxisSet axes_of_affine(AffineId affine) const { return affine_axes_[affine]; }

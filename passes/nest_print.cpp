@@ -17,21 +17,26 @@ class Printer {
                           ir::name(graph_.node(v).op));
     }
     out_ += ") {\n";
-    if (nest_.routine) line("call {}{}", ir::name(graph_[*nest_.routine].op), ir::attributes_text(*graph_[*nest_.routine].attributes, graph_.symbols));
+    if (nest_.routine)
+      line("call {}{}", ir::name(graph_[*nest_.routine].op),
+           ir::attributes_text(*graph_[*nest_.routine].attributes, graph_.symbols));
     for (std::size_t i = 0; i < nest_.axes.size(); ++i)
       line("axis a{} in {}{}", i, size(nest_.axes[i].extent),
-           !nest_.axes[i].reduced ? "" : nest_.order == ReduceOrder::inner ? " reduced" : " reduced outer");
+           !nest_.axes[i].reduced              ? ""
+           : nest_.order == ReduceOrder::inner ? " reduced"
+                                               : " reduced outer");
     for (std::size_t i = 0; i < nest_.derived.size(); ++i)
       line("index q{} = ({}) {} {}", i, affine(nest_.derived[i].of), nest_.derived[i].remainder ? "mod" : "div",
            size(nest_.derived[i].divisor));
     for (std::size_t i = 0; i < nest_.exprs.size(); ++i) expr(static_cast<ExprId>(i));
     for (const Output& output : nest_.outputs) {
-      const std::string place = output.index == no_expr ? affine(output.address) : fmt::format("e{} of {}", output.index, affine(output.address));
+      const std::string place =
+          output.index == no_expr ? affine(output.address) : fmt::format("e{} of {}", output.index, affine(output.address));
       const std::string_view how = output.index != no_expr ? ir::combine_names[static_cast<int>(output.combine)]
                                    : output.accumulate     ? "accumulate"
                                                            : "store";
-      line("{} b{}[{}], e{}{}{}", how, output.buffer, place, output.expr,
-           output.row ? " each row" : "", output.into ? fmt::format(" into %{}", output.into.node) : "");
+      line("{} b{}[{}], e{}{}{}", how, output.buffer, place, output.expr, output.row ? " each row" : "",
+           output.into ? fmt::format(" into %{}", output.into.node) : "");
     }
     return out_ + "}\n";
   }
@@ -68,13 +73,27 @@ class Printer {
     const Expr& e = nest_.exprs[id];
     std::string text;
     switch (e.kind) {
-      case Expr::Kind::load: text = fmt::format("load b{}[{}]", e.number, affine(e.affine)); break;
-      case Expr::Kind::constant: text = fmt::format("constant {:#x}", e.bits); break;
-      case Expr::Kind::scalar: text = fmt::format("scalar {}", graph_.parameter_name(e.number)); break;
-      case Expr::Kind::index: text = affine(e.affine); break;
-      case Expr::Kind::guard: text = guard(e.guard); break;
-      case Expr::Kind::wrap: text = fmt::format("wrap e{} in {}", e.in[0], affine(e.affine)); break;
-      case Expr::Kind::take: text = fmt::format("take b{}[e{}] of {}", e.number, e.in[0], affine(e.affine)); break;
+      case Expr::Kind::load:
+        text = fmt::format("load b{}[{}]", e.number, affine(e.affine));
+        break;
+      case Expr::Kind::constant:
+        text = fmt::format("constant {:#x}", e.bits);
+        break;
+      case Expr::Kind::scalar:
+        text = fmt::format("scalar {}", graph_.parameter_name(e.number));
+        break;
+      case Expr::Kind::index:
+        text = affine(e.affine);
+        break;
+      case Expr::Kind::guard:
+        text = guard(e.guard);
+        break;
+      case Expr::Kind::wrap:
+        text = fmt::format("wrap e{} in {}", e.in[0], affine(e.affine));
+        break;
+      case Expr::Kind::take:
+        text = fmt::format("take b{}[e{}] of {}", e.number, e.in[0], affine(e.affine));
+        break;
       case Expr::Kind::op:
         text = ir::name(e.op);
         for (std::size_t i = 0; i < e.in.size(); ++i) text += fmt::format("{} e{}", i ? "," : "", e.in[i]);
@@ -101,6 +120,8 @@ class Printer {
 
 }  // namespace
 
-std::string print(const Nest& nest, const ir::Graph& graph, const ir::IndexTable& index) { return Printer(nest, graph, index).text(); }
+std::string print(const Nest& nest, const ir::Graph& graph, const ir::IndexTable& index) {
+  return Printer(nest, graph, index).text();
+}
 
 }  // namespace braze::passes

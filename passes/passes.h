@@ -21,8 +21,8 @@ std::string_view name(Stage stage);
 
 struct Options {
   std::variant<ir::CpuTarget, ir::CudaTarget> target;
-  bool fast_math = false;    // rules that change bits may run
-  bool fuse = true;          // false: one kernel an op, as eager execution does
+  bool fast_math = false;                             // rules that change bits may run
+  bool fuse = true;                                   // false: one kernel an op, as eager execution does
   std::int64_t group_nodes = 96, group_buffers = 24;  // what one kernel may hold
 };
 
@@ -44,11 +44,11 @@ struct Note {
 struct Lowered {
   std::uint32_t group;  // Nest::group
   ir::Kernel loops;
-  std::vector<ir::Value> buffers;       // a graph value (or Temporary) each, in the order of loops.buffers
-  std::vector<ir::IndexId> sizes;       // in the order of loops.sizes
-  std::vector<std::uint32_t> scalars;   // parameter numbers
-  ir::IndexId extent = 0, work = 0;     // see ir::KernelStep
-  bool call = false;                    // no loops, but Nest::routine's call
+  std::vector<ir::Value> buffers;      // a graph value (or Temporary) each, in the order of loops.buffers
+  std::vector<ir::IndexId> sizes;      // in the order of loops.sizes
+  std::vector<std::uint32_t> scalars;  // parameter numbers
+  ir::IndexId extent = 0, work = 0;    // see ir::KernelStep
+  bool call = false;                   // no loops, but Nest::routine's call
 };
 
 // Memory that a schedule needs between two kernels of one group, such as a reduction's partial results. In Lowered::buffers
@@ -64,14 +64,14 @@ struct Nest;  // passes/nest.h: a group after lowering and before scheduling
 struct Module {
   Stage stage = Stage::graph;
   ir::Graph graph;
-  std::vector<Group> groups;    // from Stage::fused on, in an order in which they can run
+  std::vector<Group> groups;      // from Stage::fused on, in an order in which they can run
   bool groups_from_text = false;  // somebody may have edited them: what no kernel can hold is that one's error
   std::vector<Note> notes;
-  ir::IndexTable index;         // from Stage::loops on
+  ir::IndexTable index;                            // from Stage::loops on
   std::vector<std::shared_ptr<const Nest>> nests;  // after lower: one a group, or one a part of a concat
   std::vector<Lowered> kernels;                    // after schedule; one or a few a nest, in the nests' order
   std::vector<Temporary> temporaries;              // after schedule
-  ir::Program program;          // at Stage::steps
+  ir::Program program;                             // at Stage::steps
 };
 
 using PassFunction = Module (*)(Module, const Options&);
@@ -79,8 +79,8 @@ using PassFunction = Module (*)(Module, const Options&);
 struct Pass {
   std::string_view name;
   PassFunction run;
-  Stage leaves;           // the module's stage afterwards
-  std::string_view why;   // why it stands there
+  Stage leaves;          // the module's stage afterwards
+  std::string_view why;  // why it stands there
 };
 std::span<const Pass> pipeline();
 

@@ -137,14 +137,16 @@ bool Planner::reads_only_at(const Nest& nest, std::uint32_t buffer, AffineId add
   const bool passes = !nest.reductions.empty() || !nest.contractions.empty();
   return std::all_of(nest.exprs.begin(), nest.exprs.end(), [&](const Expr& expr) {
     if (expr.kind == Expr::Kind::take && expr.number == buffer) return false;
-    return expr.kind != Expr::Kind::load || expr.number != buffer || (!passes && nest.affines[expr.affine] == nest.affines[address]);
+    return expr.kind != Expr::Kind::load || expr.number != buffer ||
+           (!passes && nest.affines[expr.affine] == nest.affines[address]);
   });
 }
 
 bool Planner::dies(Value value, std::size_t kernel) const { return last_use_.at(key(value)) <= kernel; }
 
 // The slot of a dying operand that the output may take the place of.
-std::optional<std::uint32_t> Planner::overwritten(const Lowered& lowered, std::size_t kernel, const Nest& nest, const Output& output) {
+std::optional<std::uint32_t> Planner::overwritten(const Lowered& lowered, std::size_t kernel, const Nest& nest,
+                                                  const Output& output) {
   // Kernels that share a nest read and write it in different steps.
   const bool alone = (kernel == 0 || module_.kernels[kernel - 1].group != lowered.group) &&
                      (kernel + 1 == module_.kernels.size() || module_.kernels[kernel + 1].group != lowered.group);
@@ -158,7 +160,8 @@ std::optional<std::uint32_t> Planner::overwritten(const Lowered& lowered, std::s
     if (at == slots_.end()) {
       if (graph_.node(operand).op != Op::parameter) continue;
     }
-    if (graph_.type(operand).dtype != graph_.type(value).dtype || extents_.product(graph_.type(operand).shape) != elements) continue;
+    if (graph_.type(operand).dtype != graph_.type(value).dtype || extents_.product(graph_.type(operand).shape) != elements)
+      continue;
     if (!reads_only_at(nest, b, output.address)) continue;
     const std::uint32_t slot = slot_of(operand);
     if (!may_overwrite(slot, kernel, faults_[kernel])) continue;

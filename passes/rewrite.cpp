@@ -187,7 +187,8 @@ class Rewriter {
       case Pattern::Kind::folded: {
         const Node& node = to_.node(v);
         match.bindings.weight += weight(to_, node);
-        return info(node.op).elementwise() && node.op != Op::wrap_index && std::all_of(node.in.begin(), node.in.end(), [&](Value in) { return splat(to_, in); });
+        return info(node.op).elementwise() && node.op != Op::wrap_index &&
+               std::all_of(node.in.begin(), node.in.end(), [&](Value in) { return splat(to_, in); });
       }
       case Pattern::Kind::op:
         break;

@@ -69,7 +69,8 @@ AxisSet set_of(const std::vector<Variable>& axes) {
 std::int32_t lanes(const Context& context) {
   int widest = 1;
   for (const Expr& expr : context.nest.exprs)
-    if (expr.kind != Expr::Kind::index && expr.kind != Expr::Kind::guard) widest = std::max(widest, size_of(compute_type(expr.type)));
+    if (expr.kind != Expr::Kind::index && expr.kind != Expr::Kind::guard)
+      widest = std::max(widest, size_of(compute_type(expr.type)));
   return std::clamp(2 * context.target.vector_bytes / widest, 4, 64);
 }
 
@@ -122,7 +123,8 @@ std::vector<ValueId> Stage::element() {
   for (std::size_t m = 0; m < members_.size(); ++m) {
     const bool positioned = accumulators_[m].types.size() > 1;
     const ValueId position = positioned ? emit_.affine_value(emit_.nest().reductions[members_[m]].position) : ir::no_value;
-    for (const ValueId v : element_tuple(accumulators_[m], emit_.wide_value(operands_[m]), position, emit_.builder())) result.push_back(v);
+    for (const ValueId v : element_tuple(accumulators_[m], emit_.wide_value(operands_[m]), position, emit_.builder()))
+      result.push_back(v);
   }
   return result;
 }
@@ -248,7 +250,11 @@ IndexId schedule_grid(const Context& context, NestEmitter& emit) {
 class Tiles {
  public:
   Tiles(const Context& context, NestEmitter& emit, const Crossing& crossing)
-      : context_(context), nest_(context.nest), emit_(emit), crossing_(crossing), inner_(static_cast<Variable>(nest_.axes.size() - 1)) {}
+      : context_(context),
+        nest_(context.nest),
+        emit_(emit),
+        crossing_(crossing),
+        inner_(static_cast<Variable>(nest_.axes.size() - 1)) {}
 
   IndexId run() {
     ir::IndexTable& index = context_.index();
@@ -378,7 +384,8 @@ template <class F>
 void in_order(NestEmitter& emit, const F& body) {
   const Nest& nest = emit.nest();
   emit.open(LoopKind::parallel, Size::of(1));
-  for (Variable axis = 0; axis < nest.axes.size(); ++axis) emit.bind(axis, {emit.open(LoopKind::serial, emit.size(nest.axes[axis].extent))});
+  for (Variable axis = 0; axis < nest.axes.size(); ++axis)
+    emit.bind(axis, {emit.open(LoopKind::serial, emit.size(nest.axes[axis].extent))});
   body();
   for (std::size_t loops = nest.axes.size() + 1; loops > 0; --loops) emit.close();
 }
@@ -387,7 +394,8 @@ void in_order(NestEmitter& emit, const F& body) {
 bool checks_first(const Context& context) {
   return std::any_of(context.nest.outputs.begin(), context.nest.outputs.end(), [&](const Output& output) {
     const ir::Node& storage = context.module.graph.node(output.into);
-    return output.index != no_expr && storage.op == Op::parameter && storage.as<ir::Parameter>().kind == ir::Parameter::Kind::donated;
+    return output.index != no_expr && storage.op == Op::parameter &&
+           storage.as<ir::Parameter>().kind == ir::Parameter::Kind::donated;
   });
 }
 

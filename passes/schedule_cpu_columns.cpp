@@ -100,7 +100,8 @@ Columns open_columns(const Context& context, NestEmitter& emit, const Shape& sha
 }
 
 // Where the partial result of a block stands: [outer, block, column].
-ir::Access partial(const Columns& columns, NestEmitter& emit, std::uint32_t buffer, const Shape& shape, ValueId block, IndexId blocks) {
+ir::Access partial(const Columns& columns, NestEmitter& emit, std::uint32_t buffer, const Shape& shape, ValueId block,
+                   IndexId blocks) {
   const ValueId row = emit.add(emit.mul(columns.outer, emit.size_value(blocks)), block);
   ir::Access access{buffer, {{row, emit.size(shape.columns)}}, {}};
   if (shape.has_columns) {
@@ -135,8 +136,8 @@ std::vector<std::uint32_t> take_partials(const Context& context, NestEmitter& em
 }
 
 // The block's results of one column, or of the lanes of columns that a vector loop is at: from `sums` on, `count` rows from `begin`.
-std::vector<ValueId> add_rows(const Context& context, NestEmitter& emit, const Shape& shape, Stage& stage, ValueId begin, Size count,
-                              const std::vector<ValueId>& sums) {
+std::vector<ValueId> add_rows(const Context& context, NestEmitter& emit, const Shape& shape, Stage& stage, ValueId begin,
+                              Size count, const std::vector<ValueId>& sums) {
   return ir::emit_outer_block(emit.builder(), begin, count, stage.combine(), sums, [&](ir::ReducedIndex at) {
     emit.enter();
     bind_rows(context, emit, shape, at);
@@ -220,7 +221,8 @@ void schedule_join(const Context& context, const Shape& shape, Partials& partial
   const Columns columns = open_columns(context, emit, shape);
   stage.define(ir::emit_join(emit.builder(), block_count, stage.combine(), [&](ValueId at) {
     std::vector<ValueId> tuple;
-    for (const std::uint32_t buffer : buffers) tuple.push_back(emit.builder().load(partial(columns, emit, buffer, shape, at, partials.blocks)));
+    for (const std::uint32_t buffer : buffers)
+      tuple.push_back(emit.builder().load(partial(columns, emit, buffer, shape, at, partials.blocks)));
     return tuple;
   }));
   store_outputs(emit, true);
@@ -246,13 +248,14 @@ void schedule_one_phase(const Context& context) {
   for (std::uint32_t number = 1; number <= stages; ++number) {
     emit.compute_invariant(roots, reduced);
     Stage stage(emit, number);
-    stage.define(ir::emit_outer_reduction(emit.builder(), rows, blocks, stage.combine(), stage.identities(), [&](ir::ReducedIndex at) {
-      emit.enter();
-      bind_rows(context, emit, shape, at);
-      std::vector<ValueId> tuple = stage.element();
-      emit.leave();
-      return tuple;
-    }));
+    stage.define(
+        ir::emit_outer_reduction(emit.builder(), rows, blocks, stage.combine(), stage.identities(), [&](ir::ReducedIndex at) {
+          emit.enter();
+          bind_rows(context, emit, shape, at);
+          std::vector<ValueId> tuple = stage.element();
+          emit.leave();
+          return tuple;
+        }));
   }
   if (has_outputs(nest, false)) {
     emit.compute_invariant(roots, reduced);

@@ -24,9 +24,16 @@ constexpr std::int64_t row_blocks = 10;  // a chunk of rows, in blocks held in r
 class Contract {
  public:
   explicit Contract(const Context& context)
-      : context_(context), nest_(context.nest), index_(context.index()), lowered_(context.start()),
-        emit_(nest_, context.module.graph, index_, lowered_), dot_(nest_.contractions[0]),
-        k_(static_cast<Variable>(nest_.axes.size() - 1)), n_(k_ - 1), m_(k_ - 2), lanes_(lanes(context)),
+      : context_(context),
+        nest_(context.nest),
+        index_(context.index()),
+        lowered_(context.start()),
+        emit_(nest_, context.module.graph, index_, lowered_),
+        dot_(nest_.contractions[0]),
+        k_(static_cast<Variable>(nest_.axes.size() - 1)),
+        n_(k_ - 1),
+        m_(k_ - 2),
+        lanes_(lanes(context)),
         held_(context.target.vector_bytes >= 64 ? 12 : 6),
         type_(compute_type(context.module.graph.type(dot_.value).dtype)) {}
 
@@ -77,7 +84,8 @@ class Contract {
     const bool boolean = type_ == DType::boolean;
     const ValueId product =
         builder().append({.op = boolean ? Primitive::bit_and : Primitive::mul, .type = type_, .in = {a, b, ir::no_value}});
-    return builder().append({.op = boolean ? Primitive::bit_or : Primitive::add, .type = type_, .in = {product, sum, ir::no_value}});
+    return builder().append(
+        {.op = boolean ? Primitive::bit_or : Primitive::add, .type = type_, .in = {product, sum, ir::no_value}});
   }
 
   void clear() {
@@ -126,11 +134,11 @@ class Contract {
     for (ExprId e = 0; e < nest_.exprs.size(); ++e) {
       const Expr& expr = nest_.exprs[e];
       if (expr.kind != Expr::Kind::reduced) continue;
-      emit_.define(e, expr.type == type_ ? sum
-                                         : builder().append({.op = Primitive::convert,
-                                                             .type = expr.type,
-                                                             .from = type_,
-                                                             .in = {sum, ir::no_value, ir::no_value}}));
+      emit_.define(
+          e, expr.type == type_
+                 ? sum
+                 : builder().append(
+                       {.op = Primitive::convert, .type = expr.type, .from = type_, .in = {sum, ir::no_value, ir::no_value}}));
     }
     store_outputs(emit_, true);
     emit_.close();

@@ -47,8 +47,8 @@ class Passes {
     count_ = stages + (extra_ ? 1 : 0);
   }
 
-  std::uint32_t count() const { return count_; }        // of passes, numbered from 1; pass p may read reductions of stages before p
-  bool extra() const { return extra_; }                 // the last one reduces nothing
+  std::uint32_t count() const { return count_; }  // of passes, numbered from 1; pass p may read reductions of stages before p
+  bool extra() const { return extra_; }           // the last one reduces nothing
   const std::map<ExprId, std::uint32_t>& kept() const { return kept_; }  // by the pass that computes it
 
   // Which expressions of the element stay in scratch. `axes` are those of each expression.
@@ -60,7 +60,8 @@ class Passes {
       for (std::size_t e = needed.size(); e-- > 0;) {
         const auto id = static_cast<ExprId>(e);
         if (!needed[e] || !(emit.axes_of(id) & reduced_)) continue;
-        if (computed[e] != 0 && computed[e] < pass && !kept_.contains(id) && cost_of(id, emit) > worth_keeping) kept_[id] = computed[e];
+        if (computed[e] != 0 && computed[e] < pass && !kept_.contains(id) && cost_of(id, emit) > worth_keeping)
+          kept_[id] = computed[e];
         if (kept_.contains(id) && kept_[id] < pass) continue;
         for (const ExprId in : nest_.exprs[e].in) needed[in] = true;
         if (computed[e] == 0) computed[e] = pass;
@@ -155,16 +156,21 @@ Size blocks_of(const Context& context, NestEmitter& emit, IndexId length, std::i
 class Rows {
  public:
   explicit Rows(const Context& context)
-      : context_(context), nest_(context.nest), index_(context.index()), lowered_(context.start()),
-        emit_(nest_, context.module.graph, index_, lowered_), length_(context.product(context.extents(true))), passes_(context) {}
+      : context_(context),
+        nest_(context.nest),
+        index_(context.index()),
+        lowered_(context.start()),
+        emit_(nest_, context.module.graph, index_, lowered_),
+        length_(context.product(context.extents(true))),
+        passes_(context) {}
 
   void run() {
     take_outputs(emit_, true);
     take_outputs(emit_, false);
     passes_.choose(emit_);
     const IndexId rows = context_.product(context_.extents(false));
-    const IndexId together =
-        index_.min(index_.max(index_.floor_div(rows, index_.number(ranges_of_rows)), index_.number(1)), index_.number(rows_together));
+    const IndexId together = index_.min(index_.max(index_.floor_div(rows, index_.number(ranges_of_rows)), index_.number(1)),
+                                        index_.number(rows_together));
     if (passes_.divides_last(emit_) && !index_.is_number(together, 1))
       staggered(rows, together);
     else
@@ -354,7 +360,7 @@ class Rows {
   const IndexId length_;
   Passes passes_;
   std::map<ExprId, std::uint32_t> arrays_, results_;  // scratch rows, and the results of reductions where rows are staggered
-  ValueId half_ = ir::no_value;                        // of the scratch rows, where they are there twice
+  ValueId half_ = ir::no_value;                       // of the scratch rows, where they are there twice
 };
 
 // A kernel over the blocks of the one row, and one that joins their results.
@@ -380,15 +386,15 @@ void schedule_one_row(const Context& context) {
     emit.compute_invariant(stage.operands(), set_of(context.axes(true)));
     emit.compute_invariant(output_exprs(nest, false), set_of(context.axes(true)));
     const ir::BlockRange range = ir::emit_block_range(emit.builder(), row, block, ir::inner_block);
-    const std::vector<ValueId> joined =
-        ir::emit_inner_block(emit.builder(), range.begin, range.count, stage.combine(), stage.identities(), [&](ir::ReducedIndex at) {
-          emit.enter();
-          bind_row(context, emit, at);
-          std::vector<ValueId> tuple = stage.element();
-          store_outputs(emit, false);
-          emit.leave();
-          return tuple;
-        });
+    const std::vector<ValueId> joined = ir::emit_inner_block(emit.builder(), range.begin, range.count, stage.combine(),
+                                                             stage.identities(), [&](ir::ReducedIndex at) {
+                                                               emit.enter();
+                                                               bind_row(context, emit, at);
+                                                               std::vector<ValueId> tuple = stage.element();
+                                                               store_outputs(emit, false);
+                                                               emit.leave();
+                                                               return tuple;
+                                                             });
     for (std::size_t i = 0; i < joined.size(); ++i) emit.builder().store({buffers[i], {{block, Size::of(1)}}, {}}, joined[i]);
     emit.close();
   }

@@ -233,7 +233,8 @@ Module schedule_gpu(Module module, const Options& options) {
   for (const auto& nest : module.nests) {
     if (nest->routine) {
       const ir::Node& node = module.graph[*nest->routine];
-      fail<DeviceError>("{} runs on the CPU alone, and this graph is compiled for a GPU; move its operands to the CPU first", ir::name(node.op));
+      fail<DeviceError>("{} runs on the CPU alone, and this graph is compiled for a GPU; move its operands to the CPU first",
+                        ir::name(node.op));
     }
     const gpu::Context context{module, target, *nest};
     if (!nest->contractions.empty())

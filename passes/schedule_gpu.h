@@ -53,7 +53,6 @@ class Writer {
   void store(bool rows, ir::ValueId predicate = ir::no_value);
 
  private:
-
   const Context& context_;
   Lowered lowered_;
   NestEmitter emit_;

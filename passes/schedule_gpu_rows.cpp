@@ -189,8 +189,7 @@ class Rows {
   }
 
   // A loop over the thread's elements of the `length` that there are. Returns where the element exists.
-  ValueId open_elements(
-      IndexId length, const std::function<void()>& carry = [] {}) {
+  ValueId open_elements(IndexId length, const std::function<void()>& carry = [] {}) {
     const bool is_share = share_begin_ != ir::no_value;
     const IndexId rounds = is_share ? index_.number(share / block_threads) : index_.ceil_div(length, index_.number(lanes()));
     const ValueId round = emit_.open(LoopKind::serial, emit_.size(rounds));

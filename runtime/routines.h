@@ -24,7 +24,9 @@ struct RoutineArray {
   std::int64_t before(std::size_t axis) const;
   std::int64_t behind(std::size_t axis) const;
   template <class T>
-  T* as() const { return static_cast<T*>(data); }
+  T* as() const {
+    return static_cast<T*>(data);
+  }
 };
 
 struct RoutineCall {
@@ -34,7 +36,9 @@ struct RoutineCall {
   bool may_stop = true;
 
   template <class A>
-  const A& of() const { return std::get<A>(attributes); }
+  const A& of() const {
+    return std::get<A>(attributes);
+  }
 };
 
 // What became of a call: Fault::refused comes with PyTorch's words.
@@ -52,7 +56,8 @@ namespace routines {
 
 // Calls range(begin, end) for ranges of [0, count), on several threads where `count` items of `work` elements each pay for it. Fault::stopped
 // once a stop was requested and `may_stop`.
-ir::Fault in_parallel(std::int64_t count, std::int64_t work, bool may_stop, const std::function<void(std::int64_t, std::int64_t)>& range);
+ir::Fault in_parallel(std::int64_t count, std::int64_t work, bool may_stop,
+                      const std::function<void(std::int64_t, std::int64_t)>& range);
 
 }  // namespace routines
 

@@ -161,12 +161,14 @@ void Executable::State::check_step(const Step& step) const {
   if (const auto* called = std::get_if<CallStep>(&step.action)) {
     for (const CallStep::Array& array : called->in) {
       if (array.kind == CallStep::Array::Kind::slot) check_slot(array.number);
-      if (array.kind == CallStep::Array::Kind::scalar) invariant(array.number < program.scalars, "scalar {} of {}", array.number, program.scalars);
+      if (array.kind == CallStep::Array::Kind::scalar)
+        invariant(array.number < program.scalars, "scalar {} of {}", array.number, program.scalars);
     }
     for (const CallStep::Array& array : called->out) {
       if (array.kind != CallStep::Array::Kind::slot) continue;
       check_slot(array.number);
-      invariant(program.slots[array.number].kind != Slot::Kind::input, "{} writes slot {}, which is read only", ir::name(called->op), array.number);
+      invariant(program.slots[array.number].kind != Slot::Kind::input, "{} writes slot {}, which is read only",
+                ir::name(called->op), array.number);
     }
     return;
   }
@@ -387,7 +389,8 @@ void check_call(const CallStep& step, const ir::Attributes& attributes, std::spa
   ir::Type out[ir::max_results];
   ir::infer(step.op, attributes, in, {out, step.out.size()});
   for (std::size_t r = 0; r < step.out.size(); ++r)
-    invariant(out[r] == (ir::Type{step.out[r].type, shape_of(arrays[types.size() + r])}), "{} gives other sizes than planned", ir::name(step.op));
+    invariant(out[r] == (ir::Type{step.out[r].type, shape_of(arrays[types.size() + r])}), "{} gives other sizes than planned",
+              ir::name(step.op));
 }
 
 Outcome Executable::State::run_call(const PlannedStep& step, Workspace& work, std::span<const std::int64_t> symbols,

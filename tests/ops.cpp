@@ -14,7 +14,9 @@ using namespace braze::test;
 
 namespace {
 
-DType operand_type(ir::Op op, std::size_t operand, DType type) { return op == ir::Op::where && operand == 0 ? DType::boolean : type; }
+DType operand_type(ir::Op op, std::size_t operand, DType type) {
+  return op == ir::Op::where && operand == 0 ? DType::boolean : type;
+}
 
 ir::Value add(ir::Graph& graph, ir::Op op, std::vector<ir::Value> in, ir::Attributes attributes = ir::None{}) {
   return {graph.add(op, in, std::move(attributes)), 0};
@@ -32,14 +34,18 @@ struct Prepared {
 // dense: x[n]. strided: a view with offset, size and stride of its own an operand. broadcast: [m] against [n, m] and a scalar.
 ir::Value operand(ir::Graph& graph, Access access, DType type, std::size_t i, ir::Extent n, ir::Extent m) {
   switch (access) {
-    case Access::dense: return graph.parameter({type, {n}}, ir::Parameter::Kind::buffer, "x" + std::to_string(i));
-    case Access::scalar: return graph.parameter({type, {}}, ir::Parameter::Kind::buffer, "x" + std::to_string(i));
+    case Access::dense:
+      return graph.parameter({type, {n}}, ir::Parameter::Kind::buffer, "x" + std::to_string(i));
+    case Access::scalar:
+      return graph.parameter({type, {}}, ir::Parameter::Kind::buffer, "x" + std::to_string(i));
     case Access::strided: {
-      const ir::Value whole = graph.parameter({type, {graph.new_symbol("w" + std::to_string(i))}}, ir::Parameter::Kind::buffer, "x" + std::to_string(i));
+      const ir::Value whole = graph.parameter({type, {graph.new_symbol("w" + std::to_string(i))}}, ir::Parameter::Kind::buffer,
+                                              "x" + std::to_string(i));
       const ir::Layout layout{graph.new_symbol("o" + std::to_string(i)), {n}, {graph.new_symbol("s" + std::to_string(i))}};
       return add(graph, ir::Op::view, {whole}, layout);
     }
-    case Access::broadcast: break;
+    case Access::broadcast:
+      break;
   }
   if (i == 0) return graph.parameter({type, {n, m}}, ir::Parameter::Kind::buffer, "x0");
   const ir::Type narrow = i == 1 ? ir::Type{type, {m}} : ir::Type{type, {}};
@@ -52,7 +58,8 @@ ir::Graph elementwise_graph(ir::Op op, DType type, Access access, const ir::Attr
   const ir::Extent n = access == Access::scalar ? ir::Extent(1) : graph.new_symbol("n");
   const ir::Extent m = access == Access::broadcast ? graph.new_symbol("m") : ir::Extent(1);
   std::vector<ir::Value> in;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(ir::arity(op)); ++i) in.push_back(operand(graph, access, operand_type(op, i, type), i, n, m));
+  for (std::size_t i = 0; i < static_cast<std::size_t>(ir::arity(op)); ++i)
+    in.push_back(operand(graph, access, operand_type(op, i, type), i, n, m));
   graph.results = {add(graph, op, in, attributes)};
   return graph;
 }
@@ -163,8 +170,9 @@ void sweep_layouts(ir::Op op, DType type) {
     std::int64_t elements;
     ir::Layout layout;
   };
-  const std::vector<Addressed> cases = {{12, {0, {3, 4}, {4, 1}}}, {12, {0, {4, 3}, {1, 4}}}, {40, {3, {5}, {7}}}, {40, {39, {8}, {-5}}},
-                                        {64, {1, {3, 4, 2}, {20, 4, 2}}}, {9, {4, {}, {}}}, {9, {0, {0, 3}, {3, 1}}}, {300, {10, {130}, {2}}}};
+  const std::vector<Addressed> cases = {{12, {0, {3, 4}, {4, 1}}}, {12, {0, {4, 3}, {1, 4}}},        {40, {3, {5}, {7}}},
+                                        {40, {39, {8}, {-5}}},     {64, {1, {3, 4, 2}, {20, 4, 2}}}, {9, {4, {}, {}}},
+                                        {9, {0, {0, 3}, {3, 1}}},  {300, {10, {130}, {2}}}};
   for (const Addressed& c : cases) {
     ir::Graph graph;
     const ir::Value x = graph.parameter({type, {c.elements}}, ir::Parameter::Kind::donated, "x");
@@ -185,9 +193,13 @@ void sweep_layouts(ir::Op op, DType type) {
 }
 
 void sweep_concat(DType type) {
-  for (const auto& [a, b, axis] : {std::tuple<ir::Shape, ir::Shape, std::uint32_t>{{3}, {5}, 0}, {{2, 3}, {2, 40}, 1}, {{4, 0}, {4, 2}, 1}, {{1, 6, 2}, {1, 1, 2}, 1}}) {
+  for (const auto& [a, b, axis] : {std::tuple<ir::Shape, ir::Shape, std::uint32_t>{{3}, {5}, 0},
+                                   {{2, 3}, {2, 40}, 1},
+                                   {{4, 0}, {4, 2}, 1},
+                                   {{1, 6, 2}, {1, 1, 2}, 1}}) {
     ir::Graph graph;
-    const ir::Value x = graph.parameter({type, a}, ir::Parameter::Kind::buffer, "x"), y = graph.parameter({type, b}, ir::Parameter::Kind::buffer, "y");
+    const ir::Value x = graph.parameter({type, a}, ir::Parameter::Kind::buffer, "x"),
+                    y = graph.parameter({type, b}, ir::Parameter::Kind::buffer, "y");
     graph.results = {add(graph, ir::Op::concat, {x, y, x}, ir::Concat{axis, 2 * a[axis].number() + b[axis].number()})};
     check_exact(graph);
   }
@@ -204,16 +216,24 @@ void sweep_pad(DType type) {
       ++amount;
     }
     ir::Graph graph;
-    const ir::Value x = graph.parameter({type, shape}, ir::Parameter::Kind::buffer, "x"), v = graph.parameter({type, {}}, ir::Parameter::Kind::scalar, "v");
+    const ir::Value x = graph.parameter({type, shape}, ir::Parameter::Kind::buffer, "x"),
+                    v = graph.parameter({type, {}}, ir::Parameter::Kind::scalar, "v");
     graph.results = {add(graph, ir::Op::pad, {x, v}, padding)};
     check_exact(graph);
   }
 }
 
 void sweep_dot(DType type) {
-  for (const auto& [a, b] : {std::pair<ir::Shape, ir::Shape>{{3, 4}, {4, 5}}, {{1, 70}, {70, 1}}, {{17, 33}, {33, 65}}, {{2, 5, 3}, {2, 3, 9}}, {{0, 3}, {3, 4}}, {{3, 0}, {0, 4}}, {{64, 1}, {1, 40}}}) {
+  for (const auto& [a, b] : {std::pair<ir::Shape, ir::Shape>{{3, 4}, {4, 5}},
+                             {{1, 70}, {70, 1}},
+                             {{17, 33}, {33, 65}},
+                             {{2, 5, 3}, {2, 3, 9}},
+                             {{0, 3}, {3, 4}},
+                             {{3, 0}, {0, 4}},
+                             {{64, 1}, {1, 40}}}) {
     ir::Graph graph;
-    const ir::Value x = graph.parameter({type, a}, ir::Parameter::Kind::buffer, "x"), y = graph.parameter({type, b}, ir::Parameter::Kind::buffer, "y");
+    const ir::Value x = graph.parameter({type, a}, ir::Parameter::Kind::buffer, "x"),
+                    y = graph.parameter({type, b}, ir::Parameter::Kind::buffer, "y");
     graph.results = {add(graph, ir::Op::dot, {x, y})};
     check_exact(graph);
   }
@@ -258,12 +278,14 @@ void sweep_take(DType type) {
 
 void sweep_put(DType type) {
   for (const ir::Shape& shape : shapes)
-    for (const auto combine : {ir::Put::Combine::assign, ir::Put::Combine::add, ir::Put::Combine::multiply, ir::Put::Combine::maximum, ir::Put::Combine::minimum})
+    for (const auto combine : {ir::Put::Combine::assign, ir::Put::Combine::add, ir::Put::Combine::multiply,
+                               ir::Put::Combine::maximum, ir::Put::Combine::minimum})
       for (const auto kind : {ir::Parameter::Kind::buffer, ir::Parameter::Kind::donated}) {
         if (shape.size() > 1 && kind == ir::Parameter::Kind::donated) continue;
         ir::Graph graph;
         const ir::Value x = graph.parameter({type, {6, 2}}, kind, "x"), i = index_parameter(graph, shape);
-        graph.results = {add(graph, ir::Op::put, {x, i, graph.parameter({type, shape}, ir::Parameter::Kind::buffer, "v")}, ir::Put{combine})};
+        graph.results = {
+            add(graph, ir::Op::put, {x, i, graph.parameter({type, shape}, ir::Parameter::Kind::buffer, "v")}, ir::Put{combine})};
         check_exact(graph);
       }
 }
@@ -282,8 +304,10 @@ void sweep_wrap_index(DType type) {
 // What a row's attributes need. The switch has every kind: a new one does not compile until it is swept.
 void sweep_shaped(ir::Op op, DType type) {
   switch (ir::info(op).attributes) {
-    case ir::AttributeKind::None: return op == ir::Op::take ? sweep_take(type) : sweep_dot(type);
-    case ir::AttributeKind::Parameter: return check_exact(unary_graph(ir::Op::reshape, type, {6}, ir::ToShape{{6}}));
+    case ir::AttributeKind::None:
+      return op == ir::Op::take ? sweep_take(type) : sweep_dot(type);
+    case ir::AttributeKind::Parameter:
+      return check_exact(unary_graph(ir::Op::reshape, type, {6}, ir::ToShape{{6}}));
     case ir::AttributeKind::Literal: {
       ir::Graph graph;
       graph.results = {add(graph, op, {}, ir::literal(type, std::int64_t{1}))};
@@ -300,15 +324,24 @@ void sweep_shaped(ir::Op op, DType type) {
         check_exact(graph);
       }
       return;
-    case ir::AttributeKind::Layout: return sweep_layouts(op, type);
-    case ir::AttributeKind::Permutation: return sweep_shape_op(op, type);
-    case ir::AttributeKind::Slice: return sweep_slice(type);
-    case ir::AttributeKind::Axes: return sweep_shape_op(op, type);
-    case ir::AttributeKind::Reduced: return sweep_reduction(op, type);
-    case ir::AttributeKind::Padding: return sweep_pad(type);
-    case ir::AttributeKind::Concat: return sweep_concat(type);
-    case ir::AttributeKind::WrapIndex: return sweep_wrap_index(type);
-    case ir::AttributeKind::Put: return sweep_put(type);
+    case ir::AttributeKind::Layout:
+      return sweep_layouts(op, type);
+    case ir::AttributeKind::Permutation:
+      return sweep_shape_op(op, type);
+    case ir::AttributeKind::Slice:
+      return sweep_slice(type);
+    case ir::AttributeKind::Axes:
+      return sweep_shape_op(op, type);
+    case ir::AttributeKind::Reduced:
+      return sweep_reduction(op, type);
+    case ir::AttributeKind::Padding:
+      return sweep_pad(type);
+    case ir::AttributeKind::Concat:
+      return sweep_concat(type);
+    case ir::AttributeKind::WrapIndex:
+      return sweep_wrap_index(type);
+    case ir::AttributeKind::Put:
+      return sweep_put(type);
     case ir::AttributeKind::Scan:
       for (const ir::Shape& shape : shapes)
         for (std::uint32_t axis = 0; axis < shape.size(); ++axis) check_exact(unary_graph(op, type, shape, ir::Scan{axis}));
@@ -325,7 +358,8 @@ void sweep_shaped(ir::Op op, DType type) {
     case ir::AttributeKind::LuSolve:
     case ir::AttributeKind::SolveTriangular:
     case ir::AttributeKind::Factor:
-    case ir::AttributeKind::Eigh: return;
+    case ir::AttributeKind::Eigh:
+      return;
   }
 }
 

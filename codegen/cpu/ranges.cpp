@@ -14,13 +14,14 @@ namespace {
 void collect(const ir::Block& block, std::vector<const ir::Instruction*>& out) {
   for (const ir::Statement& statement : block)
     std::visit(ir::match{[&](const ir::Compute& compute) { out[compute.result] = &compute.instruction; },
-                         [&](const ir::For& loop) { collect(loop.body, out); }, [&](const ir::If& branch) { collect(branch.body, out); },
-                         [](const auto&) {}},
+                         [&](const ir::For& loop) { collect(loop.body, out); },
+                         [&](const ir::If& branch) { collect(branch.body, out); }, [](const auto&) {}},
                statement.node);
 }
 
 Range of_constant(const ir::Instruction& i) {
-  const double value = i.type == DType::f32 ? static_cast<double>(ir::from_bits<float>(i.payload)) : ir::from_bits<double>(i.payload);
+  const double value =
+      i.type == DType::f32 ? static_cast<double>(ir::from_bits<float>(i.payload)) : ir::from_bits<double>(i.payload);
   return std::isnan(value) ? Range{} : Range{value, value};
 }
 
@@ -43,7 +44,8 @@ Range Ranges::of(ir::ValueId value, int depth) const {
   if (!i || depth == 0 || (i->type != DType::f32 && i->type != DType::f64)) return {};
   const auto operand = [&](std::size_t k) { return of(i->in[k], depth - 1); };
   switch (i->op) {
-    case Primitive::constant: return of_constant(*i);
+    case Primitive::constant:
+      return of_constant(*i);
     case Primitive::floor:
     case Primitive::ceil:
     case Primitive::trunc:
@@ -59,8 +61,10 @@ Range Ranges::of(ir::ValueId value, int depth) const {
       const Range a = operand(0), b = operand(1);
       return b.low == b.high ? product(a, b.low) : a.low == a.high ? product(b, a.low) : Range{};
     }
-    case Primitive::select: return selected(*i, depth);
-    default: return {};
+    case Primitive::select:
+      return selected(*i, depth);
+    default:
+      return {};
   }
 }
 

@@ -38,7 +38,8 @@ std::map<std::string, text::Argument> read_arguments(const std::vector<std::stri
     const double number = std::strtod(value.c_str(), &end);
     if (end && *end == '\0' && !value.empty()) {
       const bool integral = value.find_first_of(".eEnN") == std::string::npos;
-      out.insert_or_assign(name, integral ? Scalar(static_cast<std::int64_t>(std::strtoll(value.c_str(), nullptr, 10))) : Scalar(number));
+      out.insert_or_assign(name,
+                           integral ? Scalar(static_cast<std::int64_t>(std::strtoll(value.c_str(), nullptr, 10))) : Scalar(number));
     } else {
       out.insert_or_assign(name, load_npy(value));
     }
@@ -47,7 +48,8 @@ std::map<std::string, text::Argument> read_arguments(const std::vector<std::stri
 }
 
 void write_results(std::span<const Tensor> results, const std::vector<std::string>& files) {
-  require<ValueError>(files.empty() || files.size() == results.size(), "{} results, but {} --out files", results.size(), files.size());
+  require<ValueError>(files.empty() || files.size() == results.size(), "{} results, but {} --out files", results.size(),
+                      files.size());
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (files.empty())
       std::cout << results[i] << '\n';
@@ -93,7 +95,8 @@ void info() {
   std::cout << fmt::format("target: {} ({} byte vectors, {} cores, L2 {} KiB)\n", target.cpu, target.vector_bytes, target.cores,
                            target.l2_bytes >> 10);
   std::cout << fmt::format("stages: {}\n", fmt::join(engine::stage_names(), ", "));
-  for (const passes::Pass& pass : passes::pipeline()) std::cout << fmt::format("  {:16} -> {:6} {}\n", pass.name, passes::name(pass.leaves), pass.why);
+  for (const passes::Pass& pass : passes::pipeline())
+    std::cout << fmt::format("  {:16} -> {:6} {}\n", pass.name, passes::name(pass.leaves), pass.why);
 }
 
 int report(const std::string& text, int code) {

@@ -139,7 +139,8 @@ ir::Attributes describe(const Node& node, Visitor& visitor) {
         if (node.op == ir::Op::expand) return describe_expand(node.in()[0].type(), result, visitor);
         if (node.op == ir::Op::reshape) return describe_reshape(node.in()[0].type(), result, visitor);
         return ir::ToShape{{visitor.number(result.shape[0].number())}};  // iota
-      default: return ir::None{};
+      default:
+        return ir::None{};
     }
   }
   return std::visit(

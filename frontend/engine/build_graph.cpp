@@ -84,12 +84,17 @@ class GraphBuilder {
         case Walk::Kind::donated:
           for (unsigned r = 0; r < node.result_count; ++r) {
             types_[i][r].dtype = node.types[r]->dtype;
-            for (std::size_t axis = 0; axis < node.types[r]->shape.size(); ++axis) types_[i][r].shape.push_back(ir::Extent::symbol(next_++));
+            for (std::size_t axis = 0; axis < node.types[r]->shape.size(); ++axis)
+              types_[i][r].shape.push_back(ir::Extent::symbol(next_++));
           }
           break;
         case Walk::Kind::scalar:
-        case Walk::Kind::constant: types_[i][0] = std::move(type); break;
-        case Walk::Kind::operation: infer_operation(node, i); break;
+        case Walk::Kind::constant:
+          types_[i][0] = std::move(type);
+          break;
+        case Walk::Kind::operation:
+          infer_operation(node, i);
+          break;
       }
     }
     invariant(next_ == walk_.numbers.size(), "the walk wrote {} numbers, the graph read {}", walk_.numbers.size(), next_);
@@ -139,13 +144,16 @@ class GraphBuilder {
           for (unsigned r = 0; r < node.result_count; ++r) values_[i][r] = parameter(i, r, kind);
           break;
         }
-        case Walk::Kind::scalar: values_[i][0] = parameter(i, 0, ir::Parameter::Kind::scalar); break;
+        case Walk::Kind::scalar:
+          values_[i][0] = parameter(i, 0, ir::Parameter::Kind::scalar);
+          break;
         case Walk::Kind::constant:
           values_[i][0] = {out_.graph.add(ir::Op::constant, {}, ir::Literal{node.types[0]->dtype, node.bits}, node.location()), 0};
           break;
         case Walk::Kind::operation: {
           std::vector<ir::Value> in;
-          for (const std::uint32_t operand : next_operands(node)) in.push_back(values_[Walk::node_of(operand)][Walk::result_of(operand)]);
+          for (const std::uint32_t operand : next_operands(node))
+            in.push_back(values_[Walk::node_of(operand)][Walk::result_of(operand)]);
           if (const std::uint32_t twin = next_twin(); twin != i) {
             values_[i] = values_[twin];
             break;
@@ -157,7 +165,8 @@ class GraphBuilder {
         }
       }
     }
-    for (const std::uint32_t output : walk_.output_numbers) out_.graph.results.push_back(values_[Walk::node_of(output)][Walk::result_of(output)]);
+    for (const std::uint32_t output : walk_.output_numbers)
+      out_.graph.results.push_back(values_[Walk::node_of(output)][Walk::result_of(output)]);
   }
 
   ir::Value parameter(std::size_t i, unsigned result, ir::Parameter::Kind kind) {
@@ -181,7 +190,7 @@ class GraphBuilder {
 
   const Walk& walk_;
   Extents extents_;
-  std::uint32_t next_ = 0;        // number of the walk
+  std::uint32_t next_ = 0;                             // number of the walk
   std::size_t next_operand_ = 0, next_operation_ = 0;  // of the walk's operands and twins
   std::vector<std::array<ir::Type, ir::max_results>> types_;
   std::vector<ir::Attributes> attributes_;

@@ -117,7 +117,8 @@ void explain_fusion(const passes::Module& module) {
   for (const passes::Note& note : module.notes) {
     const ir::Node& producer = module.graph[note.producer];
     const ir::Node& consumer = module.graph[note.consumer];
-    log(fmt::format("not fused: {} into {}: {} {}", ir::name(producer.op), ir::name(consumer.op), note.reason, ir::text(producer.location)));
+    log(fmt::format("not fused: {} into {}: {} {}", ir::name(producer.op), ir::name(consumer.op), note.reason,
+                    ir::text(producer.location)));
   }
 }
 

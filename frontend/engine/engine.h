@@ -89,8 +89,8 @@ struct Walk {
   std::vector<std::uint32_t> twins;
   std::vector<std::pair<Node*, unsigned>> outputs;
   std::vector<std::uint32_t> output_numbers;  // of `outputs`, as codes
-  Node* busy = nullptr;                // a node that another thread is evaluating: wait and walk again
-  Node* placeholder = nullptr;         // an argument of a function being traced
+  Node* busy = nullptr;                       // a node that another thread is evaluating: wait and walk again
+  Node* placeholder = nullptr;                // an argument of a function being traced
   void clear();
 };
 

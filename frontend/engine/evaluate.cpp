@@ -113,7 +113,8 @@ void evaluate_all(std::span<const Value> values, const WalkOptions& options) {
   Flight flight(found);
   lock.unlock();
   counters().evaluations.fetch_add(1, std::memory_order_relaxed);
-  if (explains(Explain::flush)) log(fmt::format("flush: a value is needed: {} pending ops, {} results", found.nodes.size(), found.outputs.size()));
+  if (explains(Explain::flush))
+    log(fmt::format("flush: a value is needed: {} pending ops, {} results", found.nodes.size(), found.outputs.size()));
   const std::shared_ptr<const Compiled> compiled = find_or_build(found, options);
   std::vector<runtime::Buffer> results(found.outputs.size());
   const runtime::Failure failure = run(*compiled, found, results);
@@ -200,11 +201,16 @@ void throw_failure(const runtime::Failure& failure, const ir::Program& program) 
   const std::string& line = failure.step < program.steps.size() ? program.steps[failure.step].line : std::string();
   const std::string where = line.empty() ? "" : fmt::format(" (recorded at {})", line);
   switch (failure.fault) {
-    case ir::Fault::none: return;
-    case ir::Fault::division_by_zero: fail<Error>("ZeroDivisionError: integer division or modulo by zero{}", where);
-    case ir::Fault::index_out_of_range: fail<IndexError>("index out of bounds{}{}", bounds_of(failure, program), where);
-    case ir::Fault::refused: fail<Error>("{}{}", failure.message, where);
-    case ir::Fault::stopped: fail<Error>("evaluation was stopped{}", where);
+    case ir::Fault::none:
+      return;
+    case ir::Fault::division_by_zero:
+      fail<Error>("ZeroDivisionError: integer division or modulo by zero{}", where);
+    case ir::Fault::index_out_of_range:
+      fail<IndexError>("index out of bounds{}{}", bounds_of(failure, program), where);
+    case ir::Fault::refused:
+      fail<Error>("{}{}", failure.message, where);
+    case ir::Fault::stopped:
+      fail<Error>("evaluation was stopped{}", where);
   }
 }
 

@@ -118,13 +118,13 @@ class Node {
   // The host may write to the memory at any moment (or the memory of what this node renames): whoever reads it runs at once.
   std::atomic<bool> shared{false};
   const std::uint32_t operand_count;
-  const std::uint32_t height;  // longest path to a leaf, in nodes
+  const std::uint32_t height;          // longest path to a leaf, in nodes
   std::uint32_t mark = 0, number = 0;  // of the walk that saw it last
   std::uint32_t line = 0;
   const char* file = nullptr;
   PerResult<TypeRef> types;
-  AttributesRef attributes;  // none where the op's attributes follow from the type: expand, reshape, iota
-  std::uint64_t bits = 0;    // a scalar parameter's or a constant's
+  AttributesRef attributes;           // none where the op's attributes follow from the type: expand, reshape, iota
+  std::uint64_t bits = 0;             // a scalar parameter's or a constant's
   PerResult<runtime::Block> buffers;  // when evaluated: dense row-major
 
   std::span<Value> in() { return {reinterpret_cast<Value*>(this + 1), operand_count}; }

@@ -29,10 +29,14 @@ bool renames(ir::Op op) {
     case ir::AttributeKind::Literal:
     case ir::AttributeKind::Permutation:
     case ir::AttributeKind::Slice:
-    case ir::AttributeKind::Axes: return true;
-    case ir::AttributeKind::ToShape: return op != ir::Op::iota;
-    case ir::AttributeKind::Layout: return op == ir::Op::view;
-    default: return false;
+    case ir::AttributeKind::Axes:
+      return true;
+    case ir::AttributeKind::ToShape:
+      return op != ir::Op::iota;
+    case ir::AttributeKind::Layout:
+      return op == ir::Op::view;
+    default:
+      return false;
   }
 }
 

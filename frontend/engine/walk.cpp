@@ -173,7 +173,8 @@ void write_node(const Node& node, Walk::Kind kind, Twins& twins, KeyWriter& key)
       key.structure(static_cast<std::uint64_t>(type.dtype));
       key.structure(node.bits);
       return;
-    case Walk::Kind::operation: break;
+    case Walk::Kind::operation:
+      break;
   }
   key.structure(static_cast<std::uint64_t>(node.op));
   key.structure(node.operand_count);

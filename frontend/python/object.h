@@ -91,8 +91,7 @@ PyObject* interned(const char* text);   // never released
 
 // ---- tensors (tensor_type.cpp) ----
 struct TensorObject {
-  PyObject_HEAD
-  Tensor tensor;
+  PyObject_HEAD Tensor tensor;
   PyObject* dict;
   PyObject* weak_references;
 };
@@ -107,9 +106,9 @@ PyObject* wrap_as(PyTypeObject* type, const Tensor& tensor);
 // ---- numbers (numbers.cpp) ----
 // What PyTorch takes for each: Python's own, NumPy's scalars, tensors without dims (integers only of integer dtype, not bool).
 bool is_integer(PyObject* p);
-bool is_real(PyObject* p);    // bool, int, float and NumPy's
-bool is_boolean(PyObject* p); // bool and numpy.bool_
-bool is_number(PyObject* p);  // is_real, and complex
+bool is_real(PyObject* p);     // bool, int, float and NumPy's
+bool is_boolean(PyObject* p);  // bool and numpy.bool_
+bool is_number(PyObject* p);   // is_real, and complex
 bool is_numpy_scalar(PyObject* p);
 std::int64_t to_integer(PyObject* p);  // raises RuntimeError "Overflow when unpacking long" past 64 bits
 double to_real(PyObject* p);

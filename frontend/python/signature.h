@@ -59,30 +59,44 @@ class Arguments {
   static constexpr std::size_t most = 24;
 
   const Tensor& tensor(std::size_t i) const { return tensor_of(values_[i]); }
-  Tensor& self() const { return tensor_of(values_[0]); }                  // for in-place functions
-  Tensor tensor_or_none(std::size_t i) const;                             // undefined for None
-  std::vector<Tensor> tensors(std::size_t i) const;                       // undefined where an entry is None
-  In in(std::size_t i) const;                                             // Tensor, Scalar and Tensor|Scalar
+  Tensor& self() const { return tensor_of(values_[0]); }  // for in-place functions
+  Tensor tensor_or_none(std::size_t i) const;             // undefined for None
+  std::vector<Tensor> tensors(std::size_t i) const;       // undefined where an entry is None
+  In in(std::size_t i) const;                             // Tensor, Scalar and Tensor|Scalar
   Scalar scalar(std::size_t i) const { return to_scalar(values_[i]); }
   std::int64_t integer(std::size_t i) const { return to_integer(values_[i]); }
   double number(std::size_t i) const { return to_real(values_[i]); }
   bool boolean(std::size_t i) const;
   std::string string(std::size_t i) const { return text_of(values_[i]); }
-  Sizes ints(std::size_t i) const;                                        // one int is a list of one, None an empty list
+  Sizes ints(std::size_t i) const;  // one int is a list of one, None an empty list
   std::vector<double> numbers(std::size_t i) const;
   DType dtype(std::size_t i) const { return to_dtype(values_[i]); }
   MemoryFormat memory_format(std::size_t i) const { return to_memory_format(values_[i]); }
-  PyObject* object(std::size_t i) const { return values_[i]; }            // borrowed; None as Py_None
+  PyObject* object(std::size_t i) const { return values_[i]; }  // borrowed; None as Py_None
 
   bool none(std::size_t i) const { return values_[i] == Py_None; }
   bool is_tensor(std::size_t i) const { return python::is_tensor(values_[i]); }
-  std::optional<Scalar> scalar_or_none(std::size_t i) const { return optional(i, [&] { return scalar(i); }); }
-  std::optional<std::int64_t> integer_or_none(std::size_t i) const { return optional(i, [&] { return integer(i); }); }
-  std::optional<double> number_or_none(std::size_t i) const { return optional(i, [&] { return number(i); }); }
-  std::optional<bool> boolean_or_none(std::size_t i) const { return optional(i, [&] { return boolean(i); }); }
-  std::optional<std::string> string_or_none(std::size_t i) const { return optional(i, [&] { return string(i); }); }
-  std::optional<Sizes> ints_or_none(std::size_t i) const { return optional(i, [&] { return ints(i); }); }
-  std::optional<DType> dtype_or_none(std::size_t i) const { return optional(i, [&] { return dtype(i); }); }
+  std::optional<Scalar> scalar_or_none(std::size_t i) const {
+    return optional(i, [&] { return scalar(i); });
+  }
+  std::optional<std::int64_t> integer_or_none(std::size_t i) const {
+    return optional(i, [&] { return integer(i); });
+  }
+  std::optional<double> number_or_none(std::size_t i) const {
+    return optional(i, [&] { return number(i); });
+  }
+  std::optional<bool> boolean_or_none(std::size_t i) const {
+    return optional(i, [&] { return boolean(i); });
+  }
+  std::optional<std::string> string_or_none(std::size_t i) const {
+    return optional(i, [&] { return string(i); });
+  }
+  std::optional<Sizes> ints_or_none(std::size_t i) const {
+    return optional(i, [&] { return ints(i); });
+  }
+  std::optional<DType> dtype_or_none(std::size_t i) const {
+    return optional(i, [&] { return dtype(i); });
+  }
   // Of `Options`: dtype; layout and device have been checked.
   TensorOptions options() const;
 
@@ -137,7 +151,8 @@ struct Row {
   using Call = PyObject* (*)(Arguments&);
 
   template <class F>
-  Row(const char* signature, unsigned flags, F, const char* doc = "") : signature(signature), flags(flags), call(&run<F>), doc(doc) {}
+  Row(const char* signature, unsigned flags, F, const char* doc = "")
+      : signature(signature), flags(flags), call(&run<F>), doc(doc) {}
   Row(const char* alias) : signature(alias), flags(0), call(nullptr), doc("") {}  // NOLINT: "absolute = abs"
 
   const char* signature;
@@ -166,7 +181,19 @@ class Rows {
 // ---- below: the parser's own business ----
 
 enum class ParameterKind : std::uint8_t {
-  tensor, operand, scalar, integer, number, boolean, dtype, layout, device, memory_format, generator, string, object
+  tensor,
+  operand,
+  scalar,
+  integer,
+  number,
+  boolean,
+  dtype,
+  layout,
+  device,
+  memory_format,
+  generator,
+  string,
+  object
 };
 
 struct Parameter {
@@ -198,7 +225,8 @@ struct Signature {
 // All overloads of one name in one namespace: a Python callable.
 class Function {
  public:
-  Function(std::string name, std::string space, bool writes_back) : name(std::move(name)), space(std::move(space)), writes_back(writes_back) {}
+  Function(std::string name, std::string space, bool writes_back)
+      : name(std::move(name)), space(std::move(space)), writes_back(writes_back) {}
 
   std::string name, space;  // space: "" for braze, "Tensor", "linalg", ...
   bool writes_back;         // the in-place form made from a row without one

@@ -134,8 +134,8 @@ Tensor keep_dims(const Tensor& reduced, const Tensor& x, std::int64_t dim, bool 
 void add_elementwise(std::map<std::string, Function, std::less<>>& table) {
   for (int i = 0; i < ir::op_count; ++i) {
     const auto op = static_cast<ir::Op>(i);
-    const std::size_t arity = ir::info(op).op_class == ir::OpClass::unary    ? 1
-                              : ir::info(op).op_class == ir::OpClass::binary ? 2
+    const std::size_t arity = ir::info(op).op_class == ir::OpClass::unary     ? 1
+                              : ir::info(op).op_class == ir::OpClass::binary  ? 2
                               : ir::info(op).op_class == ir::OpClass::ternary ? 3
                                                                               : 0;
     if (arity == 0) continue;
@@ -161,19 +161,24 @@ const std::map<std::string, Function, std::less<>>& functions() {
   static const auto* table = [] {
     auto* t = new std::map<std::string, Function, std::less<>>;
     add_elementwise(*t);
-    (*t)["sum"] = over_dims([](const Tensor& x) { return x.sum(); }, [](const Tensor& x, const Sizes& d, bool k) { return x.sum(d, k); });
-    (*t)["mean"] = over_dims([](const Tensor& x) { return x.mean(); }, [](const Tensor& x, const Sizes& d, bool k) { return x.mean(d, k); });
-    (*t)["var"] = over_dims([](const Tensor& x) { return x.var(); }, [](const Tensor& x, const Sizes& d, bool k) { return x.var(d, 1, k); });
+    (*t)["sum"] =
+        over_dims([](const Tensor& x) { return x.sum(); }, [](const Tensor& x, const Sizes& d, bool k) { return x.sum(d, k); });
+    (*t)["mean"] =
+        over_dims([](const Tensor& x) { return x.mean(); }, [](const Tensor& x, const Sizes& d, bool k) { return x.mean(d, k); });
+    (*t)["var"] =
+        over_dims([](const Tensor& x) { return x.var(); }, [](const Tensor& x, const Sizes& d, bool k) { return x.var(d, 1, k); });
     (*t)["max"] = over_dim([](const Tensor& x) { return x.max(); },
                            [](const Tensor& x, std::int64_t d, bool k) { return keep_dims(x.max(d).values, x, d, k); });
     (*t)["min"] = over_dim([](const Tensor& x) { return x.min(); },
                            [](const Tensor& x, std::int64_t d, bool k) { return keep_dims(x.min(d).values, x, d, k); });
-    (*t)["any"] = over_dim([](const Tensor& x) { return x.any(); }, [](const Tensor& x, std::int64_t d, bool k) { return x.any(d, k); });
-    (*t)["all"] = over_dim([](const Tensor& x) { return x.all(); }, [](const Tensor& x, std::int64_t d, bool k) { return x.all(d, k); });
-    (*t)["argmax"] =
-        over_dim([](const Tensor& x) { return x.argmax(); }, [](const Tensor& x, std::int64_t d, bool k) { return x.argmax(d, k); });
-    (*t)["argmin"] =
-        over_dim([](const Tensor& x) { return x.argmin(); }, [](const Tensor& x, std::int64_t d, bool k) { return x.argmin(d, k); });
+    (*t)["any"] =
+        over_dim([](const Tensor& x) { return x.any(); }, [](const Tensor& x, std::int64_t d, bool k) { return x.any(d, k); });
+    (*t)["all"] =
+        over_dim([](const Tensor& x) { return x.all(); }, [](const Tensor& x, std::int64_t d, bool k) { return x.all(d, k); });
+    (*t)["argmax"] = over_dim([](const Tensor& x) { return x.argmax(); },
+                              [](const Tensor& x, std::int64_t d, bool k) { return x.argmax(d, k); });
+    (*t)["argmin"] = over_dim([](const Tensor& x) { return x.argmin(); },
+                              [](const Tensor& x, std::int64_t d, bool k) { return x.argmin(d, k); });
     (*t)["softmax"] = on_dim("dim", [](const Tensor& x, std::int64_t d) { return x.softmax(d); });
     (*t)["log_softmax"] = on_dim("dim", [](const Tensor& x, std::int64_t d) { return x.log_softmax(d); });
     (*t)["unsqueeze"] = on_dim("dim", [](const Tensor& x, std::int64_t d) { return x.unsqueeze(d); });
@@ -226,18 +231,19 @@ struct Operator {
 
 // Python's, from loosest to tightest; comparisons do not chain.
 constexpr Operator operators[] = {
-    {"==", 1, ir::Op::eq},           {"!=", 1, ir::Op::ne},         {"<=", 1, ir::Op::le},           {">=", 1, ir::Op::ge},
-    {"<<", 5, ir::Op::shift_left},   {">>", 5, ir::Op::shift_right}, {"//", 7, ir::Op::floor_divide}, {"<", 1, ir::Op::lt},
-    {">", 1, ir::Op::gt},            {"|", 2, ir::Op::bitwise_or},  {"^", 3, ir::Op::bitwise_xor},   {"&", 4, ir::Op::bitwise_and},
-    {"+", 6, ir::Op::add},           {"-", 6, ir::Op::sub},         {"*", 7, ir::Op::mul},           {"/", 7, ir::Op::div},
-    {"%", 7, ir::Op::remainder},     {"@", 7, ir::Op::dot},
+    {"==", 1, ir::Op::eq},         {"!=", 1, ir::Op::ne},          {"<=", 1, ir::Op::le},           {">=", 1, ir::Op::ge},
+    {"<<", 5, ir::Op::shift_left}, {">>", 5, ir::Op::shift_right}, {"//", 7, ir::Op::floor_divide}, {"<", 1, ir::Op::lt},
+    {">", 1, ir::Op::gt},          {"|", 2, ir::Op::bitwise_or},   {"^", 3, ir::Op::bitwise_xor},   {"&", 4, ir::Op::bitwise_and},
+    {"+", 6, ir::Op::add},         {"-", 6, ir::Op::sub},          {"*", 7, ir::Op::mul},           {"/", 7, ir::Op::div},
+    {"%", 7, ir::Op::remainder},   {"@", 7, ir::Op::dot},
 };
 constexpr int power_precedence = 9, tightest = 8;
 
 // A parser that records as it reads.
 class Parser {
  public:
-  Parser(std::string_view text, const std::map<std::string, Tensor>& names) : lexer_(text, "<expression>", Lexer::Comments::none), names_(names) {}
+  Parser(std::string_view text, const std::map<std::string, Tensor>& names)
+      : lexer_(text, "<expression>", Lexer::Comments::none), names_(names) {}
 
   Tensor parse() {
     Thing result = binary(1);
@@ -248,9 +254,7 @@ class Parser {
   }
 
  private:
-  static Tensor tensor_of(const Sizes& list) {
-    return from_data(list.data(), {static_cast<std::int64_t>(list.size())});
-  }
+  static Tensor tensor_of(const Sizes& list) { return from_data(list.data(), {static_cast<std::int64_t>(list.size())}); }
 
   // Operators of two characters come from the lexer as two tokens.
   const Operator* operator_here() const {
@@ -263,7 +267,8 @@ class Parser {
   }
   bool adjacent(std::string_view second) const {
     const Token &first = lexer_.peek(), &then = lexer_.peek(1);
-    return then.kind == Token::Kind::punctuation && then.text == second && then.line == first.line && then.column == first.column + 1;
+    return then.kind == Token::Kind::punctuation && then.text == second && then.line == first.line &&
+           then.column == first.column + 1;
   }
   bool at_power() const { return lexer_.at("*") && adjacent("*"); }
 
@@ -351,10 +356,14 @@ class Parser {
   Thing primary() {
     const Token token = lexer_.peek();
     switch (token.kind) {
-      case Token::Kind::integer: return Scalar(lexer_.integer());
-      case Token::Kind::real: return Scalar(lexer_.real());
-      case Token::Kind::name: return named(lexer_.next());
-      default: break;
+      case Token::Kind::integer:
+        return Scalar(lexer_.integer());
+      case Token::Kind::real:
+        return Scalar(lexer_.real());
+      case Token::Kind::name:
+        return named(lexer_.next());
+      default:
+        break;
     }
     if (lexer_.accept("(")) {
       Thing inner = binary(1);
@@ -441,7 +450,9 @@ class Parser {
 
 }  // namespace
 
-Tensor evaluate(std::string_view expression, const std::map<std::string, Tensor>& names) { return Parser(expression, names).parse(); }
+Tensor evaluate(std::string_view expression, const std::map<std::string, Tensor>& names) {
+  return Parser(expression, names).parse();
+}
 
 std::vector<std::string> function_names() {
   std::vector<std::string> out;

@@ -15,7 +15,8 @@ class Binder {
 
   void bind() {
     for (const auto& [name, argument] : arguments_)
-      require<ValueError>(is_parameter(name) || is_symbol(name), "the graph has no parameter '{}'; it has {}", name, fmt::join(names(), ", "));
+      require<ValueError>(is_parameter(name) || is_symbol(name), "the graph has no parameter '{}'; it has {}", name,
+                          fmt::join(names(), ", "));
     for (std::size_t i = 0; i < graph_.parameters().size(); ++i) bind_parameter(i);
     for (std::size_t i = 0; i < symbols_.size(); ++i) {
       if (const auto given = arguments_.find(graph_.symbols[i]); given != arguments_.end() && !symbols_[i]) {
@@ -23,7 +24,8 @@ class Binder {
         require<TypeError>(number && !number->is_floating(), "the extent '{}' must be an integer", graph_.symbols[i]);
         symbols_[i] = number->to_int();
       }
-      require<ValueError>(symbols_[i].has_value(), "the extent '{}' follows from no parameter: give it a number", graph_.symbols[i]);
+      require<ValueError>(symbols_[i].has_value(), "the extent '{}' follows from no parameter: give it a number",
+                          graph_.symbols[i]);
     }
   }
 
@@ -41,7 +43,9 @@ class Binder {
   }
 
  private:
-  bool is_symbol(const std::string& name) const { return std::find(graph_.symbols.begin(), graph_.symbols.end(), name) != graph_.symbols.end(); }
+  bool is_symbol(const std::string& name) const {
+    return std::find(graph_.symbols.begin(), graph_.symbols.end(), name) != graph_.symbols.end();
+  }
   std::vector<std::string> names() const {
     std::vector<std::string> out;
     for (std::size_t i = 0; i < graph_.parameters().size(); ++i) out.push_back(graph_.parameter_name(i));
@@ -66,7 +70,8 @@ class Binder {
     const Sizes sizes = tensor.sizes();
     bool fits = sizes.size() == type.shape.size();
     for (std::size_t axis = 0; fits && axis < sizes.size(); ++axis) fits = bind_extent(type.shape[axis], sizes[axis]);
-    require<ShapeError>(fits, "the parameter '{}: {}' does not take an argument of shape {}", name, ir::text(type, graph_.symbols), sizes_text(sizes));
+    require<ShapeError>(fits, "the parameter '{}: {}' does not take an argument of shape {}", name, ir::text(type, graph_.symbols),
+                        sizes_text(sizes));
     dense_.push_back(tensor.contiguous().clone());
     const Tensor& dense = dense_.back();
     dense.eval();
@@ -82,7 +87,8 @@ class Binder {
       return;
     }
     const Tensor& tensor = std::get<Tensor>(argument);
-    require<ShapeError>(tensor.numel() == 1, "the scalar parameter '{}' takes one number, not shape {}", name, sizes_text(tensor.sizes()));
+    require<ShapeError>(tensor.numel() == 1, "the scalar parameter '{}' takes one number, not shape {}", name,
+                        sizes_text(tensor.sizes()));
     const Scalar number = is_float(tensor.dtype()) ? Scalar(tensor.item<double>()) : Scalar(tensor.item<std::int64_t>());
     scalars.push_back(to_literal(number, type.dtype).bits);
   }
@@ -113,7 +119,8 @@ std::vector<Tensor> run_graph(const ir::Graph& graph, const std::map<std::string
   std::vector<Tensor> out;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const ir::Type& type = graph.type(graph.results[i]);
-    out.push_back(wrap(engine::leaf(engine::TypeRef::make(make_type(type.dtype, binder.sizes(type))), std::move(results[i].block))));
+    out.push_back(
+        wrap(engine::leaf(engine::TypeRef::make(make_type(type.dtype, binder.sizes(type))), std::move(results[i].block))));
   }
   return out;
 }

@@ -14,14 +14,21 @@ namespace {
 // PyTorch's words for a parameter out of its range; the frontend has checked those that it knew.
 std::string complaint(ir::Draw::Kind kind) {
   switch (kind) {
-    case ir::Draw::Kind::bernoulli: return "Expected p_in >= 0 && p_in <= 1 to be true, but got false.";
-    case ir::Draw::Kind::poisson: return "invalid Poisson rate, expected rate to be non-negative";
+    case ir::Draw::Kind::bernoulli:
+      return "Expected p_in >= 0 && p_in <= 1 to be true, but got false.";
+    case ir::Draw::Kind::poisson:
+      return "invalid Poisson rate, expected rate to be non-negative";
     case ir::Draw::Kind::normal:
-    case ir::Draw::Kind::log_normal: return "normal expects all elements of std >= 0.0";
-    case ir::Draw::Kind::exponential: return "exponential_ expects lambda > 0.0";
-    case ir::Draw::Kind::geometric: return "geometric_ expects p to be in (0, 1)";
-    case ir::Draw::Kind::cauchy: return "cauchy_ expects sigma > 0.0";
-    default: return "random_ expects 'from' to be less than 'to'";
+    case ir::Draw::Kind::log_normal:
+      return "normal expects all elements of std >= 0.0";
+    case ir::Draw::Kind::exponential:
+      return "exponential_ expects lambda > 0.0";
+    case ir::Draw::Kind::geometric:
+      return "geometric_ expects p to be in (0, 1)";
+    case ir::Draw::Kind::cauchy:
+      return "cauchy_ expects sigma > 0.0";
+    default:
+      return "random_ expects 'from' to be less than 'to'";
   }
 }
 

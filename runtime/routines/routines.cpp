@@ -29,7 +29,8 @@ Outcome run_routine(const RoutineCall& call) {
   case ir::Op::name:                             \
     return routines::name(call);
 #include "ir/ops.def"
-    default: break;
+    default:
+      break;
   }
   invariant(false, "{} is no routine", ir::name(call.op));
   return {};
@@ -37,7 +38,8 @@ Outcome run_routine(const RoutineCall& call) {
 
 namespace routines {
 
-ir::Fault in_parallel(std::int64_t count, std::int64_t work, bool may_stop, const std::function<void(std::int64_t, std::int64_t)>& range) {
+ir::Fault in_parallel(std::int64_t count, std::int64_t work, bool may_stop,
+                      const std::function<void(std::int64_t, std::int64_t)>& range) {
   constexpr std::int64_t least = 1 << 15, most = 1 << 20;  // elements of a range: worth a thread, and soon answering a stop
   if (count == 0) return ir::Fault::none;
   const std::int64_t total = count * std::max<std::int64_t>(work, 1);

@@ -105,7 +105,9 @@ void sort_shared(std::vector<I>& items, std::vector<I>& other) {
   std::int64_t pieces = 1;
   while (pieces < executor().threads()) pieces *= 2;
   const auto start = [=](std::int64_t piece) { return count * piece / pieces; };
-  executor().run(pieces, [&](std::int64_t p) { sort_items(&items[static_cast<std::size_t>(start(p))], &other[static_cast<std::size_t>(start(p))], start(p + 1) - start(p)); });
+  executor().run(pieces, [&](std::int64_t p) {
+    sort_items(&items[static_cast<std::size_t>(start(p))], &other[static_cast<std::size_t>(start(p))], start(p + 1) - start(p));
+  });
   for (std::int64_t width = 1; width < pieces; width *= 2) {
     executor().run(pieces / (2 * width), [&](std::int64_t pair) {
       const std::int64_t a = start(2 * width * pair), b = start(2 * width * pair + width), c = start(2 * width * (pair + 1));
@@ -146,8 +148,12 @@ Outcome sort_lines(const RoutineCall& call) {
   const std::int64_t length = x.sizes[sort.axis], behind = x.behind(sort.axis), lines = x.before(sort.axis) * behind;
   const auto line = [&, length, behind](std::int64_t number) {
     const std::int64_t at = number / behind * length * behind + number % behind;
-    return Line<T, I>{x.as<T>() + at, call.out[0].data ? call.out[0].as<T>() + at : nullptr,
-                      call.out[1].data ? call.out[1].as<std::int64_t>() + at : nullptr, length, behind, sort.descending};
+    return Line<T, I>{x.as<T>() + at,
+                      call.out[0].data ? call.out[0].as<T>() + at : nullptr,
+                      call.out[1].data ? call.out[1].as<std::int64_t>() + at : nullptr,
+                      length,
+                      behind,
+                      sort.descending};
   };
   constexpr std::int64_t shared_from = 1 << 16;
   if (lines < executor().threads() && length >= shared_from) {

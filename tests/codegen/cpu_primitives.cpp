@@ -84,8 +84,8 @@ Launch values_for(const ir::Instruction& instruction, std::mt19937_64& random) {
 
 TEST_CASE("ldexp of a count whose range is known equals the interpreter", "[cpu]") {
   std::mt19937_64 random(11);
-  const std::pair<int, int> ranges[] = {{-126, 127}, {-127, 128}, {-150, 129}, {-151, 300}, {-400, 10}, {-1022, 1023},
-                                        {-1076, 1025}, {-4000, 4000}, {-5001, 5001}, {3, 200}, {-300, -130}};
+  const std::pair<int, int> ranges[] = {{-126, 127},   {-127, 128},   {-150, 129},   {-151, 300}, {-400, 10},  {-1022, 1023},
+                                        {-1076, 1025}, {-4000, 4000}, {-5001, 5001}, {3, 200},    {-300, -130}};
   for (const std::string& target : host_targets())
     for (const DType type : {DType::f32, DType::f64}) {
       std::vector<ir::Kernel> kernels;

@@ -25,7 +25,8 @@ std::string message(F call) {
 
 TEST_CASE("shapes that do not fit name both") {
   CHECK(message<ShapeError>([] { ones({2, 3}) + ones({2, 4}); }) ==
-        "The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1: shapes [2, 3] and [2, 4] do not broadcast");
+        "The size of tensor a (3) must match the size of tensor b (4) at non-singleton dimension 1: shapes [2, 3] and [2, 4] do "
+        "not broadcast");
   CHECK(message<Error>([] { ones({2, 3}).matmul(ones({4, 5})); }) == "mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)");
   CHECK(message<ShapeError>([] { ones({2, 3}).view({4}); }) == "shape '[4]' is invalid for input of size 6");
   CHECK(message<ShapeError>([] { ones({2, 3}).expand({2, 4}); }).find("[2, 3]") != std::string::npos);
@@ -39,7 +40,8 @@ TEST_CASE("shapes that do not fit name both") {
 
 TEST_CASE("indices and dims out of range name the range") {
   CHECK(message<IndexError>([] { ones({2, 3})(2); }) == "index 2 is out of bounds for dimension 0 with size 2");
-  CHECK(message<IndexError>([] { ones({2, 3}).sum(2); }) == "Dimension out of range (expected to be in range of [-2, 1], but got 2)");
+  CHECK(message<IndexError>([] { ones({2, 3}).sum(2); }) ==
+        "Dimension out of range (expected to be in range of [-2, 1], but got 2)");
   CHECK(message<IndexError>([] { ones({2})(0, 0); }) == "too many indices for tensor of dimension 1");
   CHECK(message<IndexError>([] { zeros({0}).max(0); }) == "max(): Expected reduction dim 0 to have non-zero size.");
   CHECK(message<Error>([] { zeros({0}).max(); }) ==
@@ -74,7 +76,8 @@ TEST_CASE("text that does not parse names line, column and what was expected") {
 
 TEST_CASE("expressions that do not parse") {
   const std::map<std::string, Tensor> names{{"a", ones({2, 3})}};
-  for (const char* wrong : {"a +", "b", "a.nope()", "sum(", "a[", "1 2", "sum(a, dim='x')", "a[0,0,0]", "(a", "a.sum(1, 2, 3, 4)", "tanh()", "$"}) {
+  for (const char* wrong :
+       {"a +", "b", "a.nope()", "sum(", "a[", "1 2", "sum(a, dim='x')", "a[0,0,0]", "(a", "a.sum(1, 2, 3, 4)", "tanh()", "$"}) {
     INFO(wrong);
     CHECK_THROWS_AS(text::evaluate(wrong, names), Error);
   }

@@ -35,7 +35,8 @@ TEST_CASE("what is computed from a tensor may be written into it, shifted; the t
   Tensor x = arange(6).to(float32);
   x(slice(1, none)) = x(slice(none, -1)) * 1;
   CHECK(values(x) == Floats{0, 0, 1, 2, 3, 4});
-  CHECK_THROWS_WITH(x(slice(none, -1)) = x(slice(1, none)), Catch::Matchers::ContainsSubstring("refer to a single memory location"));
+  CHECK_THROWS_WITH(x(slice(none, -1)) = x(slice(1, none)),
+                    Catch::Matchers::ContainsSubstring("refer to a single memory location"));
   x(slice(none, -1)) = x(slice(1, none)).clone();
   CHECK(values(x) == Floats{0, 1, 2, 3, 4, 4});
 }
@@ -99,7 +100,8 @@ TEST_CASE("strided, diagonal and unfolded writes") {
 
 TEST_CASE("writing to memory that repeats is refused") {
   Tensor wide = zeros({1, 3}).expand({4, 3});
-  CHECK_THROWS_WITH(wide.add_(1), Catch::Matchers::ContainsSubstring("more than one element of the written-to tensor refers to a single memory location"));
+  CHECK_THROWS_WITH(wide.add_(1), Catch::Matchers::ContainsSubstring(
+                                      "more than one element of the written-to tensor refers to a single memory location"));
   Tensor windows = zeros({5}).unfold(0, 3, 1);
   CHECK_THROWS_AS(windows.mul_(2), Error);
   CHECK(values(windows.fill_(1).sum(0)) == Floats{3, 3, 3});  // filling them gives the same in any order

@@ -19,10 +19,13 @@ void on_small_stack(void (*body)()) {
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, 256 << 10);
   pthread_t thread;
-  REQUIRE(pthread_create(&thread, &attributes, [](void* f) -> void* {
-            reinterpret_cast<void (*)()>(f)();
-            return nullptr;
-          }, reinterpret_cast<void*>(body)) == 0);
+  REQUIRE(pthread_create(
+              &thread, &attributes,
+              [](void* f) -> void* {
+                reinterpret_cast<void (*)()>(f)();
+                return nullptr;
+              },
+              reinterpret_cast<void*>(body)) == 0);
   pthread_join(thread, nullptr);
   pthread_attr_destroy(&attributes);
 }
@@ -56,7 +59,9 @@ TEST_CASE("a tensor that is read twice has the same places each time, so that wh
 
 TEST_CASE("two looks at one memory that once were alike may differ the next time") {
   const Tensor x = arange(24).to(float32).eval();
-  const auto joined = [&](SizesView a, SizesView b) { return x.reshape(a).sum(0).sum() * 100 + (x.reshape(b) * x.reshape(b)).sum(1).max(); };
+  const auto joined = [&](SizesView a, SizesView b) {
+    return x.reshape(a).sum(0).sum() * 100 + (x.reshape(b) * x.reshape(b)).sum(1).max();
+  };
   const auto expected = [](int columns) {
     double sum = 0;
     for (int i = 24 - columns; i < 24; ++i) sum += i * i;

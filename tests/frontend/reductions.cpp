@@ -85,17 +85,14 @@ TEST_CASE("reductions refuse in PyTorch's words") {
         "argmax(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' "
         "argument.");
   CHECK(refused<IndexError>([] { zeros({0, 3}).amin(0); }) == "amin(): Expected reduction dim 0 to have non-zero size.");
-  CHECK(refused<Error>([] {
-          tensor({1, 2}).mean();
-        }) == "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: Long");
+  CHECK(refused<Error>([] { tensor({1, 2}).mean(); }) ==
+        "mean(): could not infer output dtype. Input dtype must be either a floating point or complex dtype. Got: Long");
   CHECK(refused<Error>([] { tensor({1, 2}).var(); }) == "std and var only support floating point and complex dtypes");
-  CHECK(refused<NotImplementedError>([] {
-          tensor({1, 2}).softmax(0);
-        }) == "\"softmax_lastdim_kernel_impl\" not implemented for 'Long'");
+  CHECK(refused<NotImplementedError>([] { tensor({1, 2}).softmax(0); }) ==
+        "\"softmax_lastdim_kernel_impl\" not implemented for 'Long'");
   CHECK(refused<NotImplementedError>([] { tensor({true}).argmax(); }) == "\"argmax_cpu\" not implemented for 'Bool'");
-  CHECK(refused<Error>([] {
-          tensor({1, 2}).norm();
-        }) == "linalg.vector_norm: Expected a floating point or complex tensor as input. Got Long");
+  CHECK(refused<Error>([] { tensor({1, 2}).norm(); }) ==
+        "linalg.vector_norm: Expected a floating point or complex tensor as input. Got Long");
   CHECK(refused<TypeError>([] { sum(5); }) == "sum(): argument 'input' (position 1) must be Tensor, not int");
 }
 

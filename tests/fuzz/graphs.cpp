@@ -79,7 +79,8 @@ TEST_CASE("random graphs cover the op table, and most draws of their sizes are d
   }
   for (int i = 0; i < ir::op_count; ++i) {
     const ir::AttributeKind kind = ir::info(static_cast<ir::Op>(i)).attributes;
-    if (kind >= ir::AttributeKind::Draw || static_cast<ir::Op>(i) == ir::Op::eig) continue;  // these the graph's interpreter does not compute
+    if (kind >= ir::AttributeKind::Draw || static_cast<ir::Op>(i) == ir::Op::eig)
+      continue;  // these the graph's interpreter does not compute
     INFO(ir::name(static_cast<ir::Op>(i)));
     CHECK(seen.count(static_cast<ir::Op>(i)) == 1);
   }

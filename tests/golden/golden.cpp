@@ -63,7 +63,8 @@ std::string without_remarks(const std::string& text) {
   std::stringstream in(text);
   std::string out;
   for (std::string line; std::getline(in, line);)
-    if (line.find_first_not_of(' ') == std::string::npos || line.compare(line.find_first_not_of(' '), 2, "//") != 0) out += line + "\n";
+    if (line.find_first_not_of(' ') == std::string::npos || line.compare(line.find_first_not_of(' '), 2, "//") != 0)
+      out += line + "\n";
   return out;
 }
 

@@ -66,7 +66,9 @@ TEST_CASE("each new row prints, parses back and verifies") {
 }
 
 TEST_CASE("ill-typed uses of the new rows are the user's errors") {
-  const auto refused = [](std::string body) { CHECK_THROWS_AS(parse_graph("braze.ir 1\ngraph main(" + body + "\n}\n"), ParseError); };
+  const auto refused = [](std::string body) {
+    CHECK_THROWS_AS(parse_graph("braze.ir 1\ngraph main(" + body + "\n}\n"), ParseError);
+  };
   refused("%x: f32[3], %i: i32[2]) {\n%0 = take %x, %i : f32[2]\nreturn %0");
   refused("%x: f32[3], %i: i64[2], %v: f32[3]) {\n%0 = put %x, %i, %v {combine = add} : f32[3]\nreturn %0");
   refused("%x: f32[3], %i: i64[2], %v: f64[2]) {\n%0 = put %x, %i, %v {combine = add} : f32[3]\nreturn %0");
@@ -83,12 +85,13 @@ TEST_CASE("ill-typed uses of the new rows are the user's errors") {
 
 TEST_CASE("take and put address row-major elements, combine in index order, and refuse what is outside") {
   const HostArray x = array({2, 3}, std::vector<float>{1, 2, 3, 4, 5, 6});
-  CHECK(elements<float>(run("%x: f32[2, 3], %i: i64[4]) {\n%0 = wrap_index %i {extent = 6} : i64[4]\n%1 = take %x, %0 : f32[4]\nreturn %1",
-                            {x, array({4}, std::vector<std::int64_t>{-1, 0, 3, -6})})[0]) == std::vector<float>{6, 1, 4, 1});
+  CHECK(elements<float>(
+            run("%x: f32[2, 3], %i: i64[4]) {\n%0 = wrap_index %i {extent = 6} : i64[4]\n%1 = take %x, %0 : f32[4]\nreturn %1",
+                {x, array({4}, std::vector<std::int64_t>{-1, 0, 3, -6})})[0]) == std::vector<float>{6, 1, 4, 1});
   const auto put = [&](std::string combine) {
-    return elements<float>(run("%x: f32[2, 3], %i: i64[3], %v: f32[3]) {\n%0 = put %x, %i, %v {combine = " + combine +
-                                   "} : f32[2, 3]\nreturn %0",
-                               {x, array({3}, std::vector<std::int64_t>{4, 1, 4}), array({3}, std::vector<float>{10, 20, 0.5})})[0]);
+    return elements<float>(
+        run("%x: f32[2, 3], %i: i64[3], %v: f32[3]) {\n%0 = put %x, %i, %v {combine = " + combine + "} : f32[2, 3]\nreturn %0",
+            {x, array({3}, std::vector<std::int64_t>{4, 1, 4}), array({3}, std::vector<float>{10, 20, 0.5})})[0]);
   };
   CHECK(put("assign") == std::vector<float>{1, 20, 3, 4, 0.5, 6});
   CHECK(put("add") == std::vector<float>{1, 22, 3, 4, 15.5, 6});
@@ -99,8 +102,9 @@ TEST_CASE("take and put address row-major elements, combine in index order, and 
     CHECK_THROWS_AS(run("%x: f32[2, 3], %i: i64[1]) {\n%0 = take %x, %i : f32[1]\nreturn %0",
                         {x, array({1}, std::vector<std::int64_t>{outside})}),
                     IndexError);
-  CHECK_THROWS_WITH(run("%i: i64[1]) {\n%0 = wrap_index %i {extent = 3} : i64[1]\nreturn %0", {array({1}, std::vector<std::int64_t>{-4})}),
-                    Catch::Contains("index -4 is out of bounds for dimension with size 3"));
+  CHECK_THROWS_WITH(
+      run("%i: i64[1]) {\n%0 = wrap_index %i {extent = 3} : i64[1]\nreturn %0", {array({1}, std::vector<std::int64_t>{-4})}),
+      Catch::Contains("index -4 is out of bounds for dimension with size 3"));
 }
 
 TEST_CASE("scans and sort give PyTorch's values, ties and NaN") {
@@ -122,13 +126,15 @@ TEST_CASE("scans and sort give PyTorch's values, ties and NaN") {
   CHECK(std::isnan(elements<float>(maxima[0])[4]));
   // torch.sort(torch.tensor([2., nan, 1., 2., 0., nan]), stable=True, descending=...)
   const std::vector<float> x{2, quiet, 1, 2, 0, quiet};
-  CHECK(elements<std::int64_t>(pair("sort %x {axis = 0, descending = false}", x)[1]) == std::vector<std::int64_t>{4, 2, 0, 3, 1, 5});
+  CHECK(elements<std::int64_t>(pair("sort %x {axis = 0, descending = false}", x)[1]) ==
+        std::vector<std::int64_t>{4, 2, 0, 3, 1, 5});
   CHECK(elements<std::int64_t>(pair("sort %x {axis = 0, descending = true}", x)[1]) == std::vector<std::int64_t>{1, 5, 0, 3, 2, 4});
 }
 
 TEST_CASE("integer and boolean products are i64, of none 1") {
   CHECK(elements<std::int64_t>(run("%x: i64[2, 3]) {\n%0 = prod %x {dims = [1]} : i64[2]\nreturn %0",
-                                   {array({2, 3}, std::vector<std::int64_t>{1, 2, 3, 4, 5, 6})})[0]) == std::vector<std::int64_t>{6, 120});
-  CHECK(elements<float>(run("%x: f32[2, 0]) {\n%0 = prod %x {dims = [1]} : f32[2]\nreturn %0", {make_host_array(DType::f32, {2, 0})})[0]) ==
-        std::vector<float>{1, 1});
+                                   {array({2, 3}, std::vector<std::int64_t>{1, 2, 3, 4, 5, 6})})[0]) ==
+        std::vector<std::int64_t>{6, 120});
+  CHECK(elements<float>(run("%x: f32[2, 0]) {\n%0 = prod %x {dims = [1]} : f32[2]\nreturn %0",
+                            {make_host_array(DType::f32, {2, 0})})[0]) == std::vector<float>{1, 1});
 }

@@ -160,8 +160,8 @@ TEST_CASE("a kernel holds no more nodes and buffers than the options allow") {
   for (int i = 0; i < 60; ++i) text += (i ? ", %x" : "%x") + std::to_string(i) + ": f32[n]";
   text += ") {\n";
   for (int i = 0; i < 59; ++i)
-    text += "  %" + std::to_string(i) + " = add " + (i ? "%" + std::to_string(i - 1) : std::string("%x59")) + ", %x" + std::to_string(i) +
-            " : f32[n]\n";
+    text += "  %" + std::to_string(i) + " = add " + (i ? "%" + std::to_string(i - 1) : std::string("%x59")) + ", %x" +
+            std::to_string(i) + " : f32[n]\n";
   text += "  return %58\n}";
   const auto module = check_graph(text, {.symbols = {{"n", 100}}});
   for (const Kernel& kernel : module.program.kernels) CHECK(kernel.buffers.size() <= 24);

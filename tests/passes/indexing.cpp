@@ -75,9 +75,11 @@ graph f(%x: f32[n, m], %i: i64[n, m], %j: i64[m]) {
 }
 
 TEST_CASE("an index outside is a fault, guards or not") {
-  for (const char* body : {"  %0 = take %x, %i : f32[m]\n  return %0\n", "  %0 = wrap_index %i {extent = 1} : i64[m]\n  return %0\n",
-                           "  %0 = exp %x : f32[n]\n  %1 = take %x, %i : f32[m]\n  %2 = put %0, %i, %1 {combine = assign} : f32[n]\n  return %2\n"})
-    CHECK_THROWS_AS(check_graph("braze.ir 1\ngraph f(%x: f32[n], %i: i64[m]) {\n" + std::string(body) + "}\n", {.symbols = {{"n", 2}, {"m", 70}}}),
+  for (const char* body :
+       {"  %0 = take %x, %i : f32[m]\n  return %0\n", "  %0 = wrap_index %i {extent = 1} : i64[m]\n  return %0\n",
+        "  %0 = exp %x : f32[n]\n  %1 = take %x, %i : f32[m]\n  %2 = put %0, %i, %1 {combine = assign} : f32[n]\n  return %2\n"})
+    CHECK_THROWS_AS(check_graph("braze.ir 1\ngraph f(%x: f32[n], %i: i64[m]) {\n" + std::string(body) + "}\n",
+                                {.symbols = {{"n", 2}, {"m", 70}}}),
                     IndexError);
 }
 
@@ -136,9 +138,14 @@ TEST_CASE("products: rows, columns, all, several axes apart") {
   for (const char* dims : {"[1]", "[0]", "[0, 1, 2]", "[0, 2]", "[2]"})
     for (const char* type : {"f32", "f64", "i32", "bool"}) {
       const std::string_view d = dims;
-      const std::string shape = d == "[1]" ? "[n, 3]" : d == "[0]" ? "[m, 3]" : d == "[0, 2]" ? "[m]" : d == "[2]" ? "[n, m]" : "[]";
+      const std::string shape = d == "[1]"      ? "[n, 3]"
+                                : d == "[0]"    ? "[m, 3]"
+                                : d == "[0, 2]" ? "[m]"
+                                : d == "[2]"    ? "[n, m]"
+                                                : "[]";
       const std::string result = std::string(type) == "i32" || std::string(type) == "bool" ? "i64" : type;
-      check_graph(fmt::format("braze.ir 1\ngraph f(%x: {}[n, m, 3]) {{\n  %0 = prod %x {{dims = {}}} : {}{}\n  return %0\n}}\n", type, dims, result, shape),
+      check_graph(fmt::format("braze.ir 1\ngraph f(%x: {}[n, m, 3]) {{\n  %0 = prod %x {{dims = {}}} : {}{}\n  return %0\n}}\n",
+                              type, dims, result, shape),
                   {.symbols = {{"n", 5}, {"m", 4}}, .tolerance = 1e-4, .positive = true});
     }
 }

@@ -310,7 +310,8 @@ TEST_CASE("groups that no kernel can hold are the error of who wrote them") {
                  "is put out by no kernel"},
        }) {
     INFO(wrong.body);
-    const std::string text = "braze.ir 1\ngraph f(%x: f32[n, m], %y: f32[n], %q: f32[m, m], %s: f32[] scalar, k: index) {\n  " + wrong.body + "\n}\n";
+    const std::string text =
+        "braze.ir 1\ngraph f(%x: f32[n, m], %y: f32[n], %q: f32[m, m], %s: f32[] scalar, k: index) {\n  " + wrong.body + "\n}\n";
     try {
       run_pipeline(parse_module(text), {});
       FAIL("nothing was thrown");

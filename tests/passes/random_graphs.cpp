@@ -32,7 +32,8 @@ class Generator {
       }
     }
     const int results = 1 + pick(4);
-    for (int i = 0; i < results; ++i) graph_.results.push_back(values_[values_.size() - 1 - pick(std::min<int>(6, values_.size()))]);
+    for (int i = 0; i < results; ++i)
+      graph_.results.push_back(values_[values_.size() - 1 - pick(std::min<int>(6, values_.size()))]);
     return std::move(graph_);
   }
   const std::map<std::string, std::int64_t>& symbols() const { return sizes_; }
@@ -44,7 +45,8 @@ class Generator {
     return sizes[pick(24) ? 1 + pick(9) : 0];
   }
   DType pick_type() {
-    constexpr DType types[] = {DType::f32, DType::f32, DType::f64, DType::i32, DType::i64, DType::bf16, DType::f16, DType::boolean, DType::u8};
+    constexpr DType types[] = {DType::f32,  DType::f32, DType::f64,     DType::i32, DType::i64,
+                               DType::bf16, DType::f16, DType::boolean, DType::u8};
     return types[pick(9)];
   }
   // A number, or a symbol that stands for it.
@@ -56,7 +58,11 @@ class Generator {
   }
   std::int64_t value(Extent e) const { return e.is_number() ? e.number() : sizes_.at(graph_.symbols[e.symbol()]); }
   void keep(Value v) { values_.push_back(v); }
-  Value any() { return values_[static_cast<std::size_t>(pick(2) ? pick(static_cast<int>(values_.size())) : static_cast<int>(values_.size()) - 1 - pick(std::min<int>(3, static_cast<int>(values_.size()))))]; }
+  Value any() {
+    return values_[static_cast<std::size_t>(pick(2) ? pick(static_cast<int>(values_.size()))
+                                                    : static_cast<int>(values_.size()) - 1 -
+                                                          pick(std::min<int>(3, static_cast<int>(values_.size()))))];
+  }
   const Shape& shape(Value v) const { return graph_.type(v).shape; }
   Value add(Op op, std::vector<Value> in, Attributes attributes = None{}) { return {graph_.add(op, in, std::move(attributes)), 0}; }
   std::int64_t elements(Value v) const {
@@ -91,8 +97,12 @@ class Generator {
         keep(add(ops[pick(4)], {v}));
         return;
       }
-      case 4: keep(add(Op::where, {add(Op::lt, {v, like(v)}), v, like(v)})); return;
-      case 5: keep(add(Op::cast, {v}, Cast{pick_type()})); return;
+      case 4:
+        keep(add(Op::where, {add(Op::lt, {v, like(v)}), v, like(v)}));
+        return;
+      case 5:
+        keep(add(Op::cast, {v}, Cast{pick_type()}));
+        return;
       case 6: {
         Permutation permutation;
         for (int i = 0; i < rank; ++i) permutation.order.push_back(static_cast<std::uint8_t>(i));
@@ -100,7 +110,9 @@ class Generator {
         keep(add(Op::permute, {v}, permutation));
         return;
       }
-      case 7: reshape(v); return;
+      case 7:
+        reshape(v);
+        return;
       case 8: {  // a new axis, repeated
         Shape with_unit = shape(v);
         const auto at = static_cast<std::size_t>(pick(rank + 1));
@@ -125,7 +137,9 @@ class Generator {
         keep(add(Op::slice, {v}, slice));
         return;
       }
-      case 10: keep(add(Op::flip, {v}, Axes{random_() & ((std::uint64_t{1} << rank) - 1)})); return;
+      case 10:
+        keep(add(Op::flip, {v}, Axes{random_() & ((std::uint64_t{1} << rank) - 1)}));
+        return;
       case 11: {
         Padding padding;
         for (const Extent e : shape(v)) {
@@ -146,9 +160,15 @@ class Generator {
       }
       case 13:
       case 14:
-      case 15: reduce(v, rank); return;
-      case 16: store(v); return;
-      default: dot(v); return;
+      case 15:
+        reduce(v, rank);
+        return;
+      case 16:
+        store(v);
+        return;
+      default:
+        dot(v);
+        return;
     }
   }
 
@@ -182,14 +202,17 @@ class Generator {
     for (int axis = 0; axis < rank; ++axis)
       if (mask >> axis & 1) kept[static_cast<std::size_t>(axis)] = 1;
     const Value rows = add(Op::expand, {add(Op::reshape, {reduced}, ToShape{kept})}, ToShape{shape(v)});
-    if (graph_.type(rows) == graph_.type(v)) keep(add(pick(2) ? Op::sub : Op::maximum, {v, rows}));
-    else keep(rows);
+    if (graph_.type(rows) == graph_.type(v))
+      keep(add(pick(2) ? Op::sub : Op::maximum, {v, rows}));
+    else
+      keep(rows);
   }
 
   void store(Value v) {
     const std::int64_t count = elements(v);
     if (count == 0) return;
-    Value storage = add(Op::expand, {add(Op::constant, {}, literal(graph_.type(v).dtype, std::int64_t{1}))}, ToShape{{extent(2 * count + 3)}});
+    Value storage =
+        add(Op::expand, {add(Op::constant, {}, literal(graph_.type(v).dtype, std::int64_t{1}))}, ToShape{{extent(2 * count + 3)}});
     for (const Value other : values_)
       if (graph_.type(other).dtype == graph_.type(v).dtype && elements(other) >= 2 * count + 1 && pick(2)) storage = other;
     Layout layout{extent(pick(2)), shape(v), {}};

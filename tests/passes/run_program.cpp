@@ -43,7 +43,8 @@ void run_kernel(const Program& program, const KernelStep& step, const std::vecto
   std::vector<std::int64_t> begins;
   for (std::int64_t begin = 0; begin < extent; begin += range) begins.push_back(begin);
   for (auto begin = begins.rbegin(); begin != begins.rend(); ++begin) {
-    const auto fault = static_cast<Fault>(interpreter.run(args, *begin, std::min(*begin + range, extent), {.buffer_elements = elements}));
+    const auto fault =
+        static_cast<Fault>(interpreter.run(args, *begin, std::min(*begin + range, extent), {.buffer_elements = elements}));
     require<ValueError>(fault != Fault::division_by_zero, "division by zero");
     require<IndexError>(fault != Fault::index_out_of_range, "index out of bounds");
     REQUIRE(fault == Fault::none);
@@ -203,7 +204,9 @@ passes::Module check_graph(const Graph& graph, const Check& check) {
     int vector_bytes;
     std::int64_t nodes, buffers;
   };
-  for (const Way& way : {Way{"fused", true, 64, 96, 24}, {"fused for short vectors", true, 16, 96, 24}, {"fused a little", true, 32, 4, 5},
+  for (const Way& way : {Way{"fused", true, 64, 96, 24},
+                         {"fused for short vectors", true, 16, 96, 24},
+                         {"fused a little", true, 32, 4, 5},
                          {"unfused", false, 64, 96, 24}}) {
     passes::Options options = cpu_options(way.fuse);
     options.target = CpuTarget{.vector_bytes = way.vector_bytes};
@@ -212,9 +215,11 @@ passes::Module check_graph(const Graph& graph, const Check& check) {
     passes::Module module;
     module.graph = copy_graph(graph);
     std::string stages;
-    module = run_pipeline(std::move(module), options, passes::Stage::steps, {[&](std::string_view pass, const passes::Module& m, double) {
-      if (pass == "fuse" || pass == "lower" || pass == "schedule") stages += "---- " + std::string(pass) + "\n" + passes::print(m);
-    }});
+    module = run_pipeline(std::move(module), options, passes::Stage::steps,
+                          {[&](std::string_view pass, const passes::Module& m, double) {
+                            if (pass == "fuse" || pass == "lower" || pass == "schedule")
+                              stages += "---- " + std::string(pass) + "\n" + passes::print(m);
+                          }});
     INFO(stages << print(module.program));
     const auto got = run_program(module.program, module.graph, arguments, symbols);
     REQUIRE(got.size() == wanted.size());

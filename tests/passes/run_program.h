@@ -21,7 +21,7 @@ std::vector<ir::HostArray> run_program(const ir::Program& program, const ir::Gra
 struct Check {
   std::map<std::string, std::int64_t> symbols;  // by name; all others are 1
   std::uint64_t seed = 1;
-  double tolerance = 0;  // relative to the greatest magnitude of each result; 0: bit for bit (NaNs are equal)
+  double tolerance = 0;   // relative to the greatest magnitude of each result; 0: bit for bit (NaNs are equal)
   bool positive = false;  // arguments
   bool integers = false;  // arguments: few and small
 };

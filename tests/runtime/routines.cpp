@@ -21,7 +21,10 @@ using namespace braze::runtime;
 namespace {
 
 template <class T>
-constexpr DType dtype = std::same_as<T, float> ? DType::f32 : std::same_as<T, double> ? DType::f64 : std::same_as<T, std::int64_t> ? DType::i64 : DType::u8;
+constexpr DType dtype = std::same_as<T, float>          ? DType::f32
+                        : std::same_as<T, double>       ? DType::f64
+                        : std::same_as<T, std::int64_t> ? DType::i64
+                                                        : DType::u8;
 
 template <class T>
 struct Array {
@@ -50,8 +53,12 @@ Sorted sorted(Array<float>& x, std::uint32_t axis, bool descending) {
 Array<float> random_floats(std::vector<std::int64_t> sizes) {
   std::mt19937 random(3);
   Array<float> x = empty<float>(std::move(sizes));
-  constexpr float special[] = {0.0f, -0.0f, std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
-                               std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::quiet_NaN()};
+  constexpr float special[] = {0.0f,
+                               -0.0f,
+                               std::numeric_limits<float>::infinity(),
+                               -std::numeric_limits<float>::infinity(),
+                               std::numeric_limits<float>::quiet_NaN(),
+                               -std::numeric_limits<float>::quiet_NaN()};
   for (float& v : x.data) v = random() % 16 == 0 ? special[random() % 6] : std::normal_distribution<float>()(random);
   for (std::size_t i = 0; i < x.data.size(); i += 3) x.data[i] = static_cast<float>(random() % 50);  // ties
   return x;
@@ -62,7 +69,14 @@ bool less(float a, float b) { return std::isnan(b) ? !std::isnan(a) : a < b; }
 }  // namespace
 
 TEST_CASE("sort is std::stable_sort's with NaN greatest, for short, long and strided lines, both ways") {
-  for (const auto& [sizes, axis] : {std::pair<std::vector<std::int64_t>, std::uint32_t>{{1000003}, 0}, {{70, 300}, 1}, {{300, 70}, 0}, {{40, 5}, 1}, {{3, 2000, 4}, 1}, {{1, 1}, 0}, {{5, 0}, 1}, {{2, 100000}, 1}})
+  for (const auto& [sizes, axis] : {std::pair<std::vector<std::int64_t>, std::uint32_t>{{1000003}, 0},
+                                    {{70, 300}, 1},
+                                    {{300, 70}, 0},
+                                    {{40, 5}, 1},
+                                    {{3, 2000, 4}, 1},
+                                    {{1, 1}, 0},
+                                    {{5, 0}, 1},
+                                    {{2, 100000}, 1}})
     for (const bool descending : {false, true}) {
       Array<float> x = random_floats(sizes);
       const Sorted got = sorted(x, axis, descending);
@@ -72,14 +86,17 @@ TEST_CASE("sort is std::stable_sort's with NaN greatest, for short, long and str
       std::vector<std::int64_t> order(static_cast<std::size_t>(length));
       std::int64_t wrong = 0;
       for (std::int64_t line = 0; line < lines; ++line) {
-        const auto at = [&](std::int64_t i) { return static_cast<std::size_t>((line / behind * length + i) * behind + line % behind); };
+        const auto at = [&](std::int64_t i) {
+          return static_cast<std::size_t>((line / behind * length + i) * behind + line % behind);
+        };
         std::iota(order.begin(), order.end(), 0);
         std::stable_sort(order.begin(), order.end(), [&](std::int64_t i, std::int64_t j) {
           return descending ? less(x.data[at(j)], x.data[at(i)]) : less(x.data[at(i)], x.data[at(j)]);
         });
         for (std::int64_t i = 0; i < length; ++i) {
           wrong += got.indices.data[at(i)] != order[static_cast<std::size_t>(i)];
-          wrong += std::bit_cast<std::uint32_t>(got.values.data[at(i)]) != std::bit_cast<std::uint32_t>(x.data[at(order[static_cast<std::size_t>(i)])]);
+          wrong += std::bit_cast<std::uint32_t>(got.values.data[at(i)]) !=
+                   std::bit_cast<std::uint32_t>(x.data[at(order[static_cast<std::size_t>(i)])]);
         }
       }
       CAPTURE(sizes.size(), axis, descending);
@@ -132,7 +149,8 @@ TEST_CASE("a draw advances the state that it hands on, whether its values are re
   double low = 0, high = 1;
   const RoutineArray in[] = {state.routine(), {DType::f64, {}, &low}, {DType::f64, {}, &high}};
   const ir::Attributes attributes = ir::Draw{ir::Draw::Kind::uniform, DType::f32, {2, 3}};
-  const RoutineArray out[] = {values.routine(), next.routine()}, unread[] = {{DType::f32, values.sizes, nullptr}, skipped.routine()};
+  const RoutineArray out[] = {values.routine(), next.routine()},
+                     unread[] = {{DType::f32, values.sizes, nullptr}, skipped.routine()};
   REQUIRE(run_routine({ir::Op::draw, attributes, in, out}).fault == ir::Fault::none);
   REQUIRE(run_routine({ir::Op::draw, attributes, in, unread}).fault == ir::Fault::none);
   CHECK(values.data[0] == Approx(0.4976).margin(5e-5));
@@ -151,7 +169,8 @@ TEST_CASE("a factorization that fails is refused in PyTorch's words where it is 
   const Outcome refused = run_routine({ir::Op::cholesky, checked, in, out});
   CHECK(refused.fault == ir::Fault::refused);
   CHECK(refused.message ==
-        "linalg.cholesky: (Batch element 1): The factorization could not be completed because the input is not positive-definite (the "
+        "linalg.cholesky: (Batch element 1): The factorization could not be completed because the input is not positive-definite "
+        "(the "
         "leading minor of order 2 is not positive-definite).");
   CHECK(run_routine({ir::Op::cholesky, unchecked, in, out}).fault == ir::Fault::none);
   CHECK(info[0] == 0);
