@@ -201,7 +201,9 @@ void Lowering::make_axes(const Splits& splits) {
       const auto variable = static_cast<Variable>(nest_.axes.size());
       nest_.axes.push_back({extent, reduced_[i]});
       parts_.emplace_back(i, part);
-      coordinate = affine_.add(affine_.scale(coordinate, part ? extent : one), affine_.variable(variable));
+      // A batch of one: views that drop its axis read the same place.
+      const bool still = extent == one && !reduced_[i];
+      coordinate = affine_.add(affine_.scale(coordinate, part ? extent : one), still ? affine_.zero() : affine_.variable(variable));
     }
     coordinates_.push_back(coordinate);
   }

@@ -175,3 +175,19 @@ graph f(%a: {0}[b, m, k], %c: {0}[b, n, k]) {{
     }
   }
 }
+
+TEST_CASE("a batch of one product, read through views that drop its axis and add others") {
+  check_graph(R"(braze.ir 1
+graph f(%a: i32[1, m, k], %c: i32[1, k, n], %z: i32[m, n], l: index) {
+  %0 = dot %a, %c : i32[1, m, n]
+  %1 = neg %0 : i32[1, m, n]
+  %2 = reshape %1 {shape = [1, 1, m, n]} : i32[1, 1, m, n]
+  %3 = abs %2 : i32[1, 1, m, n]
+  %4 = reshape %1 {shape = [m, n]} : i32[m, n]
+  %5 = add %4, %z : i32[m, n]
+  %6 = reshape %5 {shape = [l]} : i32[l]
+  %7 = sign %6 : i32[l]
+  return %1, %3, %7
+})",
+              {.symbols = {{"m", 29}, {"n", 41}, {"k", 65}, {"l", 29 * 41}}});
+}
