@@ -2,6 +2,8 @@
 
     ./dev python frontend/python/coverage.py [--check]
 """
+import importlib
+import itertools
 import os
 import sys
 
@@ -34,6 +36,12 @@ def has(module, path, name):
         return False
 
 
+def paragraph(title, names):
+    """A line for each initial, so that two branches that add names seldom touch the same line."""
+    groups = itertools.groupby(sorted(names, key=lambda n: (n[0].lower(), n)), key=lambda n: n[0].lower())
+    return [f"{title}:" + ("" if names else " nothing"), *(" ".join(f"`{n}`" for n in group) for _, group in groups)]
+
+
 def text():
     import braze
     out = ["# What of PyTorch is there", "",
@@ -46,12 +54,14 @@ def text():
         if path == "Tensor":
             module = braze.ones(1)
         elif path:
-            module = __import__("braze." + path, fromlist=["x"])
+            try:
+                module = importlib.import_module("braze." + path)
+            except ModuleNotFoundError:
+                module = None
         present = [n for n in names if has(module, path, n)]
         absent = [n for n in names if n not in set(present)]
         summary.append(f"| `{section}` | {len(present)} | {len(absent)} |")
-        body += ["", f"## {section}", "", "Present: " + (" ".join(f"`{n}`" for n in present) or "nothing"), "",
-                 "Absent: " + (" ".join(f"`{n}`" for n in absent) or "nothing")]
+        body += ["", f"## {section}", "", *paragraph("Present", present), "", *paragraph("Absent", absent)]
     return "\n".join(out + summary + body) + "\n"
 
 

@@ -7,6 +7,7 @@ import math as _math
 import os as _os
 
 from . import _braze
+from ._absent import absent as _make_absent
 from ._braze import Generator, Size, Tensor, default_generator, dtype, initial_seed, manual_seed, seed
 from ._types import (bfloat16, bool, channels_last, channels_last_3d, contiguous_format, device, float16, float32, float64, int8, int16,
                      int32, int64, layout, memory_format, preserve_format, sparse_coo, strided, uint8)
@@ -88,7 +89,8 @@ if "is_grad_enabled" not in globals():
     set_grad_enabled, no_grad, enable_grad, is_grad_enabled = _no_gradients()
     inference_mode = no_grad
 
-_lazy = ("nn", "utils", "serialization")
+_absent = _make_absent(__name__)
+_lazy = ("distributions", "nn", "serialization", "storage", "utils")  # imported when they are asked for
 
 
 def __getattr__(name):
@@ -97,9 +99,7 @@ def __getattr__(name):
             return _importlib.import_module("." + name, __name__)
         except ModuleNotFoundError:
             pass
-    if name.startswith("__"):
-        raise AttributeError(f"module 'braze' has no attribute '{name}'")
-    raise AttributeError(f"module 'braze' has no attribute '{name}'; docs/coverage.md lists what of PyTorch is there")
+    return _absent(name)
 
 
 def __dir__():

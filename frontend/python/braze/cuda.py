@@ -1,6 +1,8 @@
 """torch.cuda, as on a machine without a GPU: tensors live on the CPU."""
+from ._absent import absent
 
 __all__ = ["current_device", "device_count", "empty_cache", "is_available", "is_initialized", "manual_seed", "manual_seed_all", "synchronize"]
+__getattr__ = absent(__name__)
 
 
 def is_available():

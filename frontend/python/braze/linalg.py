@@ -1,4 +1,5 @@
 """torch.linalg. https://pytorch.org/docs/stable/linalg.html"""
+from ._absent import absent
 from . import _braze
 
 globals().update(_braze._functions["linalg"])
@@ -9,3 +10,4 @@ class LinAlgError(RuntimeError):
 
 
 __all__ = [*_braze._functions["linalg"], "LinAlgError"]
+__getattr__ = absent(__name__)

@@ -2,11 +2,13 @@
 import contextlib
 
 from . import _braze
+from ._absent import absent
 from ._braze import default_generator, initial_seed, manual_seed, seed
 
 get_rng_state, set_rng_state = _braze._functions[""]["get_rng_state"], _braze._functions[""]["set_rng_state"]
 
 __all__ = ["default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
+__getattr__ = absent(__name__)
 
 
 @contextlib.contextmanager

@@ -1,7 +1,9 @@
 """torch.serialization. https://pytorch.org/docs/stable/notes/serialization.html"""
+from ._absent import absent
 from ._serialization import _added_globals, add_safe_globals, load, save
 
 __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
+__getattr__ = absent(__name__)
 
 
 def get_safe_globals():
