@@ -144,6 +144,16 @@ PyObject* show(PyObject* self) {
   return PyUnicode_FromFormat(f.is_method() ? "<method '%s' of 'Tensor' objects>" : "<built-in function %s>", f.name.c_str());
 }
 
+// The named tuples that calls return.
+PyObject* get_result_types(PyObject* self, void*) {
+  return guarded([&] {
+    Object list = Object::steal(PyList_New(0));
+    for (const Signature& s : reinterpret_cast<Callable*>(self)->function->signatures())
+      if (s.result_type) check(PyList_Append(list.get(), reinterpret_cast<PyObject*>(s.result_type)));
+    return list.release();
+  });
+}
+
 // By its name in its module.
 PyObject* reduce(PyObject* self, PyObject*) { return get_qualified_name(self, nullptr); }
 
@@ -152,6 +162,7 @@ PyGetSetDef attributes[] = {{"__name__", get_name, nullptr, nullptr, nullptr},
                             {"__module__", get_module, nullptr, nullptr, nullptr},
                             {"__doc__", get_doc, nullptr, nullptr, nullptr},
                             {"__rows__", get_rows, nullptr, "The table's rows: (signature, flags, doc).", nullptr},
+                            {"__result_types__", get_result_types, nullptr, "The named tuples that calls return.", nullptr},
                             {}};
 PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {}};
 PyMemberDef members[] = {{"__vectorcalloffset__", T_PYSSIZET, offsetof(Callable, call), READONLY, nullptr}, {}};

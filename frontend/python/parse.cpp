@@ -148,7 +148,7 @@ PyTypeObject* named_tuple(const std::string& name, const std::vector<std::string
 
 }  // namespace
 
-Signature Signature::parse(const Row& row) {
+Signature Signature::parse(const Row& row, std::string_view space) {
   Signature s;
   s.row = &row;
   s.text = row.signature;
@@ -180,7 +180,8 @@ Signature Signature::parse(const Row& row) {
   s.positional = static_cast<std::size_t>(
       std::count_if(s.parameters.begin(), s.parameters.end(), [](const Parameter& p) { return !p.keyword_only; }));
   s.result_names = parse_result_names(s.result);
-  if (!s.result_names.empty()) s.result_type = named_tuple(s.name, s.result_names);
+  // PyTorch names the type by the function's name in ATen, where those of torch.linalg begin with linalg_.
+  if (!s.result_names.empty()) s.result_type = named_tuple((space == "linalg" ? "linalg_" : "") + s.name, s.result_names);
   return s;
 }
 

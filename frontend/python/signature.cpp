@@ -370,7 +370,7 @@ std::string shown_signature(const Signature& s, bool as_method) {
 const std::vector<Signature>& Function::signatures() const {
   if (parsed_.empty())
     for (const Row* row : rows) {
-      parsed_.push_back(Signature::parse(*row));
+      parsed_.push_back(Signature::parse(*row, space));
       if (writes_back) parsed_.back().name = name;
     }
   return parsed_;

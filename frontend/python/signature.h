@@ -34,7 +34,8 @@
 //   Returning the very tensor that came in gives the very Python object back.
 // * The result may be: Tensor (or Tensor&), a std::vector<Tensor> (a tuple), std::pair/std::tuple of any of these, ValuesAndIndices,
 //   bool, an integer, double, Scalar, DType, std::string, Sizes (a braze.Size), std::vector<double>, an Object (anything Python), or
-//   nothing (None). With `-> (Tensor values, Tensor indices)` a result of several is a named tuple, braze.return_types.<name>.
+//   nothing (None). With `-> (Tensor values, Tensor indices)` a result of several is a named tuple, braze.return_types.<name>, or
+//   braze.return_types.linalg_<name>.
 // * Source lines: recorded ops take the Python line by themselves; a lambda passes none.
 // * The lambda throws braze's errors, or raises Python's with `raise(PyExc_..., "text {}", x)`.
 #pragma once
@@ -216,7 +217,7 @@ struct Signature {
   std::size_t positional = 0;
   bool takes_out = false;
 
-  static Signature parse(const Row& row);
+  static Signature parse(const Row& row, std::string_view space);
   // Fills `arguments`. False where they do not fit; `why` then gets PyTorch's words if it is not null.
   bool bind(PyObject* self, PyObject* const* args, std::size_t count, PyObject* keywords, bool as_method, Arguments& arguments,
             std::string* why) const;

@@ -60,7 +60,7 @@ def run_files(pattern, tally):
         if not re.fullmatch(r"test_\w+\.py", entry):
             continue
         spec = importlib.util.spec_from_file_location(entry[:-3], os.path.join(HERE, entry))
-        module = importlib.util.module_from_spec(spec)
+        module = sys.modules[entry[:-3]] = importlib.util.module_from_spec(spec)  # pickle looks classes up there
         try:
             spec.loader.exec_module(module)
         except Exception:

@@ -23,6 +23,7 @@ from . import cuda, linalg, random, special
 from ._creation import as_tensor, asarray, from_dlpack, from_numpy, frombuffer
 from ._engine import as_torch, compile, eager, explain
 from ._products import chain_matmul, einsum
+from ._grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from ._info import finfo, iinfo, is_storage, is_tensor, typename
 from ._shaping import (atleast_1d, atleast_2d, atleast_3d, block_diag, broadcast_shapes, broadcast_tensors, cartesian_prod, meshgrid)
 from .random import get_rng_state, set_rng_state
@@ -50,47 +51,8 @@ def is_complex(input):
     return input.dtype.is_complex
 
 
-def _no_gradients():
-    """Grad mode: kept, and without effect until there are gradients."""
-    import contextlib
-    state = [True]
-
-    class set_grad_enabled(contextlib.ContextDecorator):
-        def __init__(self, mode):
-            self._before, self._mode = state[0], mode
-            state[0] = mode
-
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *_):
-            state[0] = self._before
-
-    class no_grad(contextlib.ContextDecorator):
-        _mode = False
-
-        def __new__(cls, function=None):
-            return super().__new__(cls)(function) if callable(function) else super().__new__(cls)
-
-        def __enter__(self):
-            self._before, state[0] = state[0], self._mode
-            return self
-
-        def __exit__(self, *_):
-            state[0] = self._before
-
-    class enable_grad(no_grad):
-        _mode = True
-
-    return set_grad_enabled, no_grad, enable_grad, lambda: state[0]
-
-
-if "is_grad_enabled" not in globals():
-    set_grad_enabled, no_grad, enable_grad, is_grad_enabled = _no_gradients()
-    inference_mode = no_grad
-
 _absent = _make_absent(__name__)
-_lazy = ("distributions", "nn", "serialization", "storage", "utils")  # imported when they are asked for
+_lazy = ("distributions", "nn", "return_types", "serialization", "storage", "utils")  # imported when they are asked for
 
 
 def __getattr__(name):

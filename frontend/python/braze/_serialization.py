@@ -9,103 +9,191 @@ import io
 import os
 import pickle
 import struct
+import types
 import zipfile
+import zlib
 
 from . import _braze
-from ._braze import Size, Tensor
+from ._braze import Generator, Size, Tensor
+from ._storage import TypedStorage, UntypedStorage
+from ._types import device, layout, strided
 
-_storage_dtypes = {"FloatStorage": "float32", "DoubleStorage": "float64", "HalfStorage": "float16", "BFloat16Storage": "bfloat16",
-                   "ByteStorage": "uint8", "CharStorage": "int8", "ShortStorage": "int16", "IntStorage": "int32",
-                   "LongStorage": "int64", "BoolStorage": "bool"}
-_storage_names = {getattr(_braze, dtype): name for name, dtype in _storage_dtypes.items()}
+_storage_dtypes = {name: getattr(_braze, dtype) for name, dtype in (
+    ("FloatStorage", "float32"), ("DoubleStorage", "float64"), ("HalfStorage", "float16"), ("BFloat16Storage", "bfloat16"),
+    ("ByteStorage", "uint8"), ("CharStorage", "int8"), ("ShortStorage", "int16"), ("IntStorage", "int32"), ("LongStorage", "int64"),
+    ("BoolStorage", "bool"), ("ComplexFloatStorage", "complex64"), ("ComplexDoubleStorage", "complex128")) if hasattr(_braze, dtype)}
+_storage_names = {dtype: name for name, dtype in _storage_dtypes.items()}
 
 
 # ---- pickling ----
 
 def rebuild(data, dtype, sizes, strides, offset, requires_grad, cls=Tensor, attributes=None):
+    """What an ordinary pickle of a tensor calls."""
     tensor = _braze.from_bytes(data, dtype).as_strided(sizes, strides, offset)
-    if cls is not Tensor:
+    return _rebuild_from_type_v2(lambda: tensor.requires_grad_() if requires_grad else tensor, cls, (), attributes)
+
+
+def _attributes(tensor):
+    return {name: value for name, value in tensor.__dict__.items() if name != "_requires_grad"}
+
+
+def _require_leaf(tensor):
+    if tensor.requires_grad and not tensor.is_leaf:
+        raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) can be pickled; detach() it first")
+
+
+def _whole(tensor):
+    return tensor.detach().as_strided((_braze.storage_bytes(tensor) // tensor.element_size(),), (1,), 0)
+
+
+def reduce_tensor(tensor):
+    """A tensor in an ordinary pickle: as in PyTorch its whole storage, and no sharing between tensors."""
+    _require_leaf(tensor)
+    arguments = (_braze.to_bytes(_whole(tensor)), tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor.storage_offset(),
+                 tensor.requires_grad)
+    attributes = _attributes(tensor)
+    if type(tensor) is not Tensor or attributes:
+        arguments += (type(tensor), attributes)
+    return rebuild, arguments
+
+
+# ---- what a container's pickle may call: PyTorch's names and their meaning ----
+
+def _rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad=False, hooks=None, metadata=None):
+    tensor = storage._elements.as_strided(sizes, strides, offset)
+    return tensor.requires_grad_() if requires_grad else tensor
+
+
+def _rebuild_parameter(data, requires_grad, hooks=None):
+    """A Parameter, or a plain tensor as long as there are no modules."""
+    from . import nn
+    kind = getattr(nn, "Parameter", None)
+    return kind(data, requires_grad) if kind else data.requires_grad_(requires_grad)
+
+
+def _rebuild_from_type_v2(function, cls, arguments, attributes):
+    tensor = function(*arguments)
+    if type(tensor) is not cls:
+        if not isinstance(cls, type) or not issubclass(cls, Tensor):
+            raise pickle.UnpicklingError(f"{cls!r} is no class of tensors")
+        requires_grad = tensor.requires_grad
         tensor = _braze.make_subclass(cls, tensor)
-    if requires_grad:
-        tensor.requires_grad_()
+        if requires_grad:
+            tensor.requires_grad_()
     if attributes:
         tensor.__dict__.update(attributes)
     return tensor
 
 
-def reduce_tensor(tensor):
-    if tensor.requires_grad and not tensor.is_leaf:
-        raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) can be pickled; detach() it first")
-    whole = tensor.detach().as_strided((_braze.storage_bytes(tensor) // tensor.element_size(),), (1,), 0)
-    arguments = (_braze.to_bytes(whole), tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor.storage_offset(), tensor.requires_grad)
-    if type(tensor) is not Tensor or tensor.__dict__:
-        arguments += (type(tensor), dict(tensor.__dict__))
-    return rebuild, arguments
+def _get_layout(name):
+    if name not in ("torch.strided", "braze.strided"):
+        raise pickle.UnpicklingError(f"tensors are strided here, not {name}")
+    return strided
+
+
+def _encode(text, encoding):
+    """What pickles of protocol 2 call for bytes."""
+    if not isinstance(text, str) or encoding not in ("latin1", "latin-1"):
+        raise pickle.UnpicklingError("_codecs.encode is allowed for bytes alone")
+    return text.encode("latin1")
+
+
+def _is_safe(module, name):
+    return module != "torch._C"
+
+
+_known = {("torch._utils", "_rebuild_tensor_v2"): _rebuild_tensor_v2, ("torch._utils", "_rebuild_tensor"): _rebuild_tensor_v2,
+          ("torch._utils", "_rebuild_parameter"): _rebuild_parameter, ("torch._tensor", "_rebuild_from_type_v2"): _rebuild_from_type_v2,
+          ("torch", "Size"): Size, ("torch", "Tensor"): Tensor, ("torch", "device"): device,
+          ("torch.serialization", "_get_layout"): _get_layout, ("torch._C", "Generator"): Generator,
+          ("collections", "OrderedDict"): collections.OrderedDict, ("collections", "Counter"): collections.Counter,
+          **{(module, name): getattr(__import__("builtins"), name) for module in ("builtins", "__builtin__")
+             for name in ("bytearray", "complex", "set")},
+          ("_codecs", "encode"): _encode,
+          **{("torch", repr(dtype).partition(".")[2]): dtype for dtype in _storage_names}}
+_names = {id(value): place for place, value in reversed(_known.items()) if place[0].startswith("torch")}
 
 
 # ---- writing ----
 
-class _Named:
-    """Stands for a global of torch: pickled by the name alone."""
+class _StorageName:
+    """Stands for torch.FloatStorage and the like: written by its name."""
 
-    def __init__(self, module, name):
-        self.module, self.name = module, name
+    def __init__(self, name):
+        self.name = name
 
 
 class _Writer(pickle._Pickler):
-    """PyTorch's names for what is ours: torch._utils._rebuild_tensor_v2, torch.FloatStorage, torch.Size, ..."""
+    """Writes PyTorch's names for what is ours, and storages by persistent ids."""
     dispatch = dict(pickle._Pickler.dispatch)
 
     def __init__(self, file, protocol):
         super().__init__(file, protocol)
-        self.storages = {}    # key in the container by identity of the storage
-        self.tensors = []     # one tensor a storage, in the order of keys
+        self.storages = []     # their elements, by key in the container
+        self.by_address = {}   # keys of the storages that begin there
 
-    def save_named(self, named):
-        self.write(pickle.GLOBAL + f"{named.module}\n{named.name}\n".encode())
+    def write_name(self, module, name):
+        if self.proto >= 4:
+            self.save(module)
+            self.save(name)
+            self.write(pickle.STACK_GLOBAL)
+        else:
+            self.write(pickle.GLOBAL + f"{module}\n{name}\n".encode())
 
-    dispatch[_Named] = save_named
+    def save_global(self, obj, name=None):
+        place = _names.get(id(obj))
+        if place is None:
+            name = name or getattr(obj, "__qualname__", None) or obj.__name__
+            module = pickle.whichmodule(obj, name)
+            if module.partition(".")[0] != "braze":
+                return super().save_global(obj, name)
+            place = "torch" + module[len("braze"):], name
+        self.write_name(*place)
+        self.memoize(obj)
 
-    def save(self, obj, save_persistent_id=True):
-        if isinstance(obj, _StorageId):
-            # As Pickler.save_pers: the id is a tuple, then BINPERSID.
-            pickle._Pickler.save(self, obj.id, save_persistent_id=False)
-            self.write(pickle.BINPERSID)
-            return
-        pickle._Pickler.save(self, obj, save_persistent_id)
+    dispatch[types.FunctionType] = save_global
+    dispatch[_StorageName] = lambda self, obj: self.write_name("torch", obj.name)
+
+    def persistent_id(self, obj):
+        if isinstance(obj, UntypedStorage):
+            elements = obj._elements.view(_braze.uint8)
+            return "storage", _StorageName("UntypedStorage"), self.key_of(elements), "cpu", elements.numel()
+        if isinstance(obj, TypedStorage):
+            elements = obj._elements
+            return "storage", _StorageName(_storage_names[elements.dtype]), self.key_of(elements), "cpu", elements.numel()
+        return None
+
+    def key_of(self, elements):
+        keys = self.by_address.setdefault(elements.data_ptr() if elements.numel() else 0, [])
+        for key in keys:
+            if _braze.shares_storage(self.storages[key], elements):
+                if self.storages[key].dtype is not elements.dtype:
+                    raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
+                return str(key)
+        keys.append(len(self.storages))
+        self.storages.append(elements)
+        return str(keys[-1])
 
     def reducer_override(self, obj):
         if isinstance(obj, Tensor):
             return self.reduce_tensor(obj)
         if isinstance(obj, Size):
-            return _Named("torch", "Size"), (tuple(int(n) for n in obj),)
-        if isinstance(obj, _braze.dtype):
-            return _Dtype(obj)
+            return Size, (tuple(obj),)
+        if isinstance(obj, layout):
+            return _get_layout, ("torch." + repr(obj).partition(".")[2],)
         return NotImplemented
 
-    def storage_id(self, tensor):
-        key = next((k for k, t in enumerate(self.tensors) if _braze.shares_storage(t, tensor)), None)
-        if key is None:
-            key = len(self.tensors)
-            self.tensors.append(tensor.detach())
-        count = _braze.storage_bytes(tensor) // tensor.element_size()
-        return _StorageId(("storage", _Named("torch", _storage_names[tensor.dtype]), str(key), "cpu", count))
-
     def reduce_tensor(self, tensor):
-        arguments = (self.storage_id(tensor), tensor.storage_offset(), tuple(tensor.shape), tuple(tensor.stride()), tensor.requires_grad,
-                     collections.OrderedDict())
-        rebuilt = _Named("torch._utils", "_rebuild_tensor_v2"), arguments
-        if type(tensor).__name__ == "Parameter":
-            whole = (self.storage_id(tensor), tensor.storage_offset(), tuple(tensor.shape), tuple(tensor.stride()), False,
-                     collections.OrderedDict())
-            plain = _Reduced(_Named("torch._utils", "_rebuild_tensor_v2"), whole)
-            return _Named("torch._utils", "_rebuild_parameter"), (plain, tensor.requires_grad, collections.OrderedDict())
-        return rebuilt
-
-
-class _StorageId:
-    def __init__(self, id):
-        self.id = id
+        _require_leaf(tensor)
+        is_parameter = type(tensor).__name__ == "Parameter"
+        arguments = (TypedStorage(tensor), tensor.storage_offset(), tuple(tensor.shape), tuple(tensor.stride()),
+                     tensor.requires_grad and not is_parameter, collections.OrderedDict())
+        if is_parameter:
+            return _rebuild_parameter, (_Reduced(_rebuild_tensor_v2, arguments), tensor.requires_grad, collections.OrderedDict())
+        attributes = _attributes(tensor)
+        if type(tensor) is not Tensor or attributes:
+            return _rebuild_from_type_v2, (_rebuild_tensor_v2, type(tensor), arguments, attributes)
+        return _rebuild_tensor_v2, arguments
 
 
 class _Reduced:
@@ -116,69 +204,34 @@ class _Reduced:
         return self.function, self.arguments
 
 
-def _Dtype(dtype):
-    return _Named("torch", repr(dtype).partition(".")[2])
-
-
-def _save_reduce(self, func, args, *rest, **keywords):
-    """A reduce whose function is one of torch's globals."""
-    if isinstance(func, _Named):
-        self.save(func)
-        self.save(args)
-        self.write(pickle.REDUCE)
-        if keywords.get("obj") is not None:
-            self.memoize(keywords["obj"])
-        return
-    pickle._Pickler.save_reduce(self, func, args, *rest, **keywords)
-
-
-_Writer.save_reduce = _save_reduce
-
-
-def _save(self, obj, save_persistent_id=True):
-    if isinstance(obj, _StorageId):
-        pickle._Pickler.save(self, obj.id, False)
-        self.write(pickle.BINPERSID)
-    elif isinstance(obj, _Named):
-        self.save_named(obj)
-    elif isinstance(obj, _braze.dtype):
-        self.save_named(_Dtype(obj))
-    elif isinstance(obj, Tensor) or isinstance(obj, Size):
-        known = self.memo.get(id(obj))
-        if known is not None:
-            self.write(self.get(known[0]))
-            return
-        function, arguments = self.reducer_override(obj)
-        _save_reduce(self, function, arguments, obj=obj)
-    else:
-        pickle._Pickler.save(self, obj, save_persistent_id)
-
-
-_Writer.save = _save
-
-
 def save(obj, f, pickle_module=None, pickle_protocol=2, _use_new_zipfile_serialization=True):
     """Writes `obj`, tensors and nests of them, to a path or a file. https://pytorch.org/docs/stable/generated/torch.save.html"""
     if isinstance(f, (str, os.PathLike)):
         name = os.path.splitext(os.path.basename(os.fspath(f)))[0] or "archive"
+        data = _pickled(obj, pickle_protocol)  # first: a failure leaves no file
         with open(f, "wb") as file:
-            _write(obj, file, name, pickle_protocol)
+            _write(file, name, *data)
     else:
         if not hasattr(f, "write"):
             raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
-        _write(obj, f, "archive", pickle_protocol)
+        _write(f, "archive", *_pickled(obj, pickle_protocol))
 
 
-def _write(obj, file, name, protocol):
+def _pickled(obj, protocol):
     data = io.BytesIO()
     writer = _Writer(data, protocol)
     writer.dump(obj)
+    return data.getvalue(), writer.storages
+
+
+def _write(file, name, data, storages):
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        _entry(archive, f"{name}/data.pkl", data.getvalue())
+        _entry(archive, f"{name}/data.pkl", data)
+        _entry(archive, f"{name}/.format_version", b"1")
+        _entry(archive, f"{name}/.storage_alignment", b"64")
         _entry(archive, f"{name}/byteorder", b"little")
-        for key, tensor in enumerate(writer.tensors):
-            whole = tensor.as_strided((_braze.storage_bytes(tensor) // tensor.element_size(),), (1,), 0)
-            _entry(archive, f"{name}/data/{key}", _braze.to_bytes(whole))
+        for key, elements in enumerate(storages):
+            _entry(archive, f"{name}/data/{key}", _braze.to_bytes(elements))
         _entry(archive, f"{name}/version", b"3\n")
         _entry(archive, f"{name}/.data/serialization_id", b"0" * 40)
 
@@ -194,118 +247,161 @@ def _entry(archive, name, data):
 
 # ---- reading ----
 
-class _Storage:
-    """A storage of the container, read when the first tensor asks for it."""
-
-    def __init__(self, read, dtype, count):
-        self.read, self.dtype, self.count, self.tensor = read, dtype, count, None
-
-    def whole(self):
-        if self.tensor is None:
-            data = self.read()
-            if len(data) != self.count * self.dtype.itemsize:
-                raise RuntimeError(f"a storage of {self.count} elements of {self.dtype} has {len(data)} bytes in the file")
-            self.tensor = _braze.from_bytes(data, self.dtype)
-        return self.tensor
-
-
-def _rebuild_tensor(storage, offset, sizes, strides, requires_grad=False, hooks=None, metadata=None):
-    tensor = storage.whole().as_strided(sizes, strides, offset)
-    return tensor.requires_grad_() if requires_grad else tensor
-
-
-def _rebuild_parameter(data, requires_grad, hooks=None):
-    from .nn import Parameter
-    return Parameter(data, requires_grad)
-
-
-def _safe_globals():
-    known = {("torch._utils", "_rebuild_tensor_v2"): _rebuild_tensor, ("torch._utils", "_rebuild_tensor"): _rebuild_tensor,
-             ("torch._utils", "_rebuild_parameter"): _rebuild_parameter, ("torch", "Size"): Size,
-             ("torch.serialization", "_get_layout"): lambda name: __import__("braze").strided,
-             ("torch", "device"): __import__("braze").device, ("collections", "OrderedDict"): collections.OrderedDict,
-             ("builtins", "set"): set, ("__builtin__", "set"): set, ("builtins", "complex"): complex, ("collections", "Counter"): collections.Counter,
-             ("builtins", "bytearray"): bytearray, ("_codecs", "encode"): _encode}
-    for name, dtype in _storage_dtypes.items():
-        known["torch", name] = getattr(_braze, dtype)
-        known["torch", dtype] = getattr(_braze, dtype)
-    return known
-
-
-def _encode(text, encoding):
-    """What old pickles call for bytes."""
-    if not isinstance(text, str) or encoding not in ("latin1", "latin-1"):
-        raise pickle.UnpicklingError("_codecs.encode is allowed for bytes alone")
-    return text.encode("latin1")
-
-
 _added_globals = {}
 
 
 def add_safe_globals(safe_globals):
-    """Classes and functions that load may meet in a file."""
+    """Classes and functions that load may meet in a file; (item, name) where a file spells one otherwise."""
     for item in safe_globals:
         item, name = item if isinstance(item, tuple) else (item, f"{item.__module__}.{item.__qualname__}")
         _added_globals[tuple(name.rsplit(".", 1))] = item
 
 
-class _Reader(pickle.Unpickler):
-    def __init__(self, file, open_storage, weights_only, **keywords):
+class _Storages:
+    """The storages of a container, each read once."""
+
+    def __init__(self, read):
+        self.read, self.elements = read, {}
+
+    def find(self, pid):
+        if not isinstance(pid, tuple) or len(pid) != 5 or pid[0] != "storage" or not isinstance(pid[4], int):
+            raise pickle.UnpicklingError(f"an unknown persistent id: {pid!r}")
+        _, kind, key, _, count = pid
+        dtype = getattr(kind, "dtype", None)
+        if dtype is None:
+            raise pickle.UnpicklingError(f"an unknown class of storages: {kind!r}")
+        if key not in self.elements:
+            self.elements[key] = _braze.from_bytes(self.read(key), _braze.uint8)
+        found = self.elements[key]
+        if found.numel() != count * dtype.itemsize:
+            raise RuntimeError(f"a storage of {count} elements of {dtype} has {found.numel()} bytes in the file")
+        return TypedStorage(found.view(dtype))
+
+
+class _StorageClass:
+    """torch.FloatStorage and the like in a file."""
+
+    def __init__(self, dtype):
+        self.dtype = dtype
+
+
+_storage_classes = {("torch", name): _StorageClass(dtype) for name, dtype in (*_storage_dtypes.items(), ("UntypedStorage", _braze.uint8))}
+_storage_classes["torch.storage", "UntypedStorage"] = _storage_classes["torch", "UntypedStorage"]
+
+
+class _AnyReader(pickle.Unpickler):
+    """weights_only=False: whatever the pickle names is imported and called."""
+
+    def __init__(self, file, storages, **keywords):
         super().__init__(file, **keywords)
-        self.known, self.open_storage, self.weights_only, self.storages = _safe_globals(), open_storage, weights_only, {}
+        self.persistent_load = storages.find
 
     def find_class(self, module, name):
-        if (module, name) in self.known:
-            return self.known[module, name]
-        if (module, name) in _added_globals:
-            return _added_globals[module, name]
-        if not self.weights_only:
-            if module.partition(".")[0] == "torch":
-                module = "braze" + module[5:]
-            return super().find_class(module, name)
+        for table in (_known, _storage_classes, _added_globals):
+            if (module, name) in table:
+                return table[module, name]
+        if module.partition(".")[0] == "torch":
+            module = "braze" + module[len("torch"):]
+        return super().find_class(module, name)
+
+
+class _SafeReader(pickle._Unpickler):
+    """weights_only=True: names are looked up in the tables and never imported; only what they list is called, and no attribute is set on
+    anything else. Python's own unpickler would set attributes on whatever lies on its stack, so its opcodes are checked one by one."""
+    dispatch = {code: function for code, function in pickle._Unpickler.dispatch.items()
+                if bytes([code]) not in (pickle.INST, pickle.OBJ, pickle.EXT1, pickle.EXT2, pickle.EXT4, pickle.NEWOBJ_EX, pickle.PERSID)}
+
+    def __init__(self, file, storages, **keywords):
+        super().__init__(file, **keywords)
+        self.persistent_load = storages.find
+        self.safe = {id(value) for place, value in _known.items() if _is_safe(*place)}
+        self.added = {id(value) for value in _added_globals.values()}
+
+    def find_class(self, module, name):
+        if (module, name) in _known and _is_safe(module, name):
+            return _known[module, name]
+        for table in (_storage_classes, _added_globals):
+            if (module, name) in table:
+                return table[module, name]
         raise pickle.UnpicklingError(
             f"Weights only load failed. Unsupported global: GLOBAL {module}.{name} was not an allowed global by default. Please use "
             f"`braze.serialization.add_safe_globals([{name}])` to allowlist this global if you trust this class/function.")
 
-    def persistent_load(self, pid):
-        if not isinstance(pid, tuple) or len(pid) != 5 or pid[0] != "storage":
-            raise pickle.UnpicklingError(f"an unknown persistent id: {pid!r}")
-        _, dtype, key, _, count = pid
-        if key not in self.storages:
-            self.storages[key] = _Storage(lambda: self.open_storage(key), dtype, int(count))
-        return self.storages[key]
+    def _check(self, what, allowed):
+        if id(what) not in allowed:
+            raise pickle.UnpicklingError(f"Weights only load failed. Trying to call {what!r}, which is not allowed")
+
+    def load_reduce(self):
+        self._check(self.stack[-2], self.safe | self.added)
+        pickle._Unpickler.load_reduce(self)
+
+    def load_newobj(self):
+        self._check(self.stack[-2], self.added)
+        pickle._Unpickler.load_newobj(self)
+
+    def load_build(self):
+        if type(self.stack[-2]) is collections.OrderedDict:
+            state = self.stack.pop()
+            self.stack[-1].__dict__.update(state)
+            return
+        self._check(type(self.stack[-2]), self.added)
+        pickle._Unpickler.load_build(self)
+
+    dispatch[pickle.REDUCE[0]], dispatch[pickle.NEWOBJ[0]], dispatch[pickle.BUILD[0]] = load_reduce, load_newobj, load_build
 
 
 def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=None, **pickle_load_args):
     """Reads what save (or torch.save) wrote. Unknown globals are refused and never executed; weights_only=False allows them.
     https://pytorch.org/docs/stable/generated/torch.load.html"""
-    if map_location is not None and not callable(map_location) and not isinstance(map_location, dict):
-        from ._types import device
-        device(map_location)._require_supported()
+    if map_location is not None and not callable(map_location):
+        for target in map_location.values() if isinstance(map_location, dict) else (map_location,):
+            device(target)._require_supported()
     if isinstance(f, (str, os.PathLike)):
         with open(f, "rb") as file:
             return _read(file, weights_only, pickle_load_args)
+    if mmap:
+        raise ValueError("f must be a string filename in order to use mmap argument")
+    if not hasattr(f, "read") or not hasattr(f, "seek"):
+        raise AttributeError("expected 'f' to be string, path, or a file-like object with 'read' and 'seek' attributes")
     return _read(f, weights_only, pickle_load_args)
 
 
+_damages = (zipfile.BadZipFile, EOFError, NotImplementedError, OSError, ValueError, struct.error, zlib.error)
+
+
 def _read(file, weights_only, keywords):
+    if not file.read(1):
+        raise EOFError("Ran out of input")
+    file.seek(-1, os.SEEK_CUR)
     try:
         archive = zipfile.ZipFile(file)
-    except zipfile.BadZipFile:
-        raise RuntimeError("this is not a file that save writes: a zip container is expected (files of PyTorch before 1.6 are not read)") from None
+    except _damages as error:
+        raise RuntimeError(f"this is not a file that save writes, or it is damaged: a zip container is expected (files of PyTorch before 1.6 "
+                           f"are not read): {error}") from None
     with archive:
-        names = archive.namelist()
-        pickles = [n for n in names if n.endswith("/data.pkl") and n.count("/") == 1]
+        present = set(archive.namelist())
+
+        def read(name):
+            try:
+                return archive.read(name)
+            except _damages as error:
+                raise RuntimeError(f"the file is damaged at its entry {name}: {error}") from None
+
+        def read_storage(key):
+            if f"{folder}data/{key}" not in present:
+                raise RuntimeError(f"the file names a storage '{key}' and does not hold it")
+            return read(f"{folder}data/{key}")
+
+        pickles = [n for n in present if n.endswith("/data.pkl") and n.count("/") == 1]
         if len(pickles) != 1:
             raise RuntimeError("the zip container holds no data.pkl")
         folder = pickles[0][:-len("data.pkl")]
-        if folder + "byteorder" in names and archive.read(folder + "byteorder") != b"little":
+        if folder + "byteorder" in present and read(folder + "byteorder") != b"little":
             raise RuntimeError("the file was written on a big-endian machine, which is not supported")
-        present = set(names)
-
-        def open_storage(key):
-            name = f"{folder}data/{key}"
-            if name not in present:
-                raise RuntimeError(f"the file names a storage '{key}' and does not hold it")
-            return archive.read(name)
-        return _Reader(io.BytesIO(archive.read(pickles[0])), open_storage, weights_only, **keywords).load()
+        data, storages = io.BytesIO(read(pickles[0])), _Storages(read_storage)
+        if not weights_only:
+            return _AnyReader(data, storages, **keywords).load()
+        try:
+            return _SafeReader(data, storages, **keywords).load()
+        except (ArithmeticError, AttributeError, EOFError, LookupError, RecursionError, TypeError, ValueError, struct.error) as error:
+            raise pickle.UnpicklingError(f"Weights only load failed: {type(error).__name__}: {error}") from error

@@ -59,10 +59,14 @@ class UntypedStorage:
         return self
 
     def __deepcopy__(self, memo):
-        key = ("storage", self.data_ptr() if self.nbytes() else id(self))
+        # By place and extent: arrays of NumPy that begin at one address are storages of their own.
+        key = ("storage", self.data_ptr(), self.nbytes()) if self.nbytes() else ("storage", id(self))
         if key not in memo:
             memo[key] = self.clone()
         return memo[key]
+
+    def __reduce__(self):
+        return UntypedStorage, (self._elements,)
 
     def __eq__(self, other):
         return isinstance(other, UntypedStorage) and _braze.shares_storage(self._elements, other._elements)
@@ -84,7 +88,14 @@ class TypedStorage:
     device = property(lambda self: self._elements.device)
 
     def untyped(self):
+        """The same memory as bytes."""
         return UntypedStorage(self._elements)
+
+    def __deepcopy__(self, memo):
+        return TypedStorage(self.untyped().__deepcopy__(memo)._tensor(self.dtype))
+
+    def __reduce__(self):
+        return TypedStorage, (self._elements,)
 
     def size(self):
         return self._elements.numel()

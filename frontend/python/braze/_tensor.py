@@ -147,7 +147,9 @@ class _Methods:
         return complex(self.item())
 
     def __copy__(self):
-        return self.detach() if type(self) is Tensor else _braze.make_subclass(type(self), self)
+        result = self.detach() if type(self) is Tensor else _braze.make_subclass(type(self), self)
+        result.__dict__.update(self.__dict__)
+        return result.requires_grad_() if self.requires_grad else result
 
     def __deepcopy__(self, memo):
         if not self.is_leaf:
@@ -252,3 +254,18 @@ def _set_data(self, value):
 
 
 _install()
+
+
+# ---- generators ----
+
+def _reduce_generator(self):
+    return _braze.Generator, (self.device,), (self.initial_seed(), None, self.get_state())
+
+
+def _set_generator_state(self, state):
+    """What a pickle calls: (seed, offset, state); the CPU's streams have no offset."""
+    self.manual_seed(state[0])
+    self.set_state(state[2])
+
+
+_braze.Generator.__reduce__, _braze.Generator.__setstate__ = _reduce_generator, _set_generator_state
