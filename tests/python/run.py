@@ -4,8 +4,8 @@
     ./dev python tests/python/run.py [PATTERN] [--not-yet]
 
 PATTERN is a regular expression over `file/test` and `group/case`. The kit's cases are compared with what PyTorch gave
-(golden.json), from ../shared/conformance where it is there, else from the copy in tests/conformance. not_yet.txt lists the cases that
-are known to fail, each with a reason; one that passes all the same is a failure, so that the list can only shrink.
+(golden.json), from ../shared/conformance where it is there, else from the copy in tests/conformance. not_yet.txt lists the cases and
+tests that are known to fail, each with a reason; one that passes all the same is a failure, so that the list can only shrink.
 --not-yet prints the list as it would have to be, keeping the reasons.
 """
 import argparse
@@ -55,7 +55,9 @@ class Tally:
             self.file.flush()
 
 
-def run_files(pattern, tally):
+def run_files(pattern, tally, listed):
+    """Returns the names of `listed` that fail."""
+    expected = []
     for entry in sorted(os.listdir(HERE)):
         if not re.fullmatch(r"test_\w+\.py", entry):
             continue
@@ -73,15 +75,25 @@ def run_files(pattern, tally):
                 continue
             try:
                 function()
-                tally.note(full, True)
-            except Exception:
-                print(f"FAIL {full}\n{traceback.format_exc()}", flush=True)
+            except Exception as error:
+                if full in listed:
+                    expected.append(full)
+                    continue
+                text = error if isinstance(error, AssertionError) and str(error) else traceback.format_exc()
+                print(f"FAIL {full}\n{text}", flush=True)
                 tally.note(full, False)
+                continue
+            if full in listed:
+                print(f"FAIL {full}: passes, so it must leave tests/python/not_yet.txt")
+            tally.note(full, full not in listed)
+    if expected:
+        print(f"skipped: {len(expected)} tests of tests/python/not_yet.txt")
+    return expected
 
 
-def run_kit(pattern, tally, show_list):
+def run_kit(pattern, tally, listed):
+    """Returns {failing case: why}."""
     kit = kit_folder()
-    listed = read_not_yet()
     files = [os.path.join(kit, "cases", group + ".py") for group in GROUPS]
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "out.json")
@@ -91,7 +103,7 @@ def run_kit(pattern, tally, show_list):
         if not os.path.exists(out):
             print(f"FAIL conformance: the kit did not run\n{done.stdout[-4000:]}")
             tally.note("conformance", False)
-            return
+            return {}
         with open(out, encoding="utf-8") as file:
             result = json.load(file)
     for name in result["passed"]:
@@ -107,9 +119,7 @@ def run_kit(pattern, tally, show_list):
         print(f"skipped: {len(expected)} conformance cases of tests/python/not_yet.txt")
     for group, n in result["groups"].items():
         print(f"{group:16} {n['passed']:4} passed {n['failed']:4} not")
-    if show_list:
-        for name in sorted(result["failed"]):
-            print(f"{name:60} # {listed.get(name) or result['failed'][name]}")
+    return result["failed"]
 
 
 def main():
@@ -117,9 +127,12 @@ def main():
     parser.add_argument("pattern", nargs="?", default="")
     parser.add_argument("--not-yet", action="store_true")
     arguments = parser.parse_args()
-    tally = Tally()
-    run_files(arguments.pattern, tally)
-    run_kit(arguments.pattern, tally, arguments.not_yet)
+    tally, listed = Tally(), read_not_yet()
+    failing = dict.fromkeys(run_files(arguments.pattern, tally, listed), "")
+    failing.update(run_kit(arguments.pattern, tally, listed))
+    if arguments.not_yet:
+        for name in sorted(failing):
+            print(f"{name:60} # {listed.get(name) or failing[name]}")
     print(f"{tally.passed} passed, {tally.failed} failed")
     return 1 if tally.failed else 0
 
