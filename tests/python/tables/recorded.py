@@ -4,6 +4,7 @@
       token token ...            one a column, in the order of the head line; `.` stands for the column's own dtype
       = f16 f32: [2,3] 1 2 3     the values of those columns; columns whose values agree to the tolerance share a line
 
+A name that ends in `~` says that the error depends on values, so that it may wait until they are read.
 The files are written by record.py and never by hand.
 """
 from outcome import compare_values, values_text
@@ -72,6 +73,8 @@ def mismatches(row, outcome_of):
     out = []
     for column, want in row.tokens.items():
         token, values = outcome_of(column)
+        if row.name.endswith("~") and token == want + "@read":
+            continue
         if token != want:
             out.append(f"{column}: {token}, PyTorch {want}")
         elif values is not None and column in row.values:

@@ -1,8 +1,10 @@
 """The tables: what their columns and rows are."""
+import io
 import os
+import warnings
 
 import dtype_rows
-from outcome import DTYPES, outcome
+from outcome import DTYPES, nearest_builtin, outcome
 
 
 def read_rows(name):
@@ -16,9 +18,22 @@ def read_rows(name):
     return out
 
 
+def warned(call):
+    """The builtin classes of the warnings that the call gives."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call()
+    return "+".join(sorted({nearest_builtin(w.message) for w in caught})) or "silent"
+
+
+def twice(take, once):
+    take(once)
+    return take(once)
+
+
 class Dtypes:
     """Every operation by dtype."""
-    head = ["What every operation does with every dtype: see dtype_rows.py for the inputs. Recorded from PyTorch by record.py."]
+    head = ["What every operation does with every dtype: see dtype_rows.py and examples.txt. Recorded from PyTorch by record.py."]
     columns = list(DTYPES)
 
     def __init__(self, T):
@@ -34,7 +49,7 @@ class Dtypes:
 
 class Pairs:
     """Operations on two dtypes."""
-    head = ["What happens between two dtypes: see pairs.txt for the inputs; ten lines of ten, the left dtype down, the right one across.",
+    head = ["What happens between two dtypes: see pair_examples.txt for the inputs; ten lines of ten, the left dtype down, the right one across.",
             "Recorded from PyTorch by record.py."]
     columns = [f"{a},{b}" for a in DTYPES for b in DTYPES]
 
@@ -42,7 +57,7 @@ class Pairs:
         self.T, self.compiled = T, {}
 
     def rows(self):
-        return read_rows("pairs.txt")
+        return read_rows("pair_examples.txt")
 
     def names(self, column):
         T = self.T
@@ -57,4 +72,27 @@ class Pairs:
         return outcome(self.T, compiled, self.names(column))
 
 
-TABLES = {"dtypes": Dtypes, "pairs": Pairs}
+class BadCalls:
+    """Calls that are wrong, and some that only look so."""
+    head = ["What bad calls raise; see calls.txt. Recorded from PyTorch by record.py."]
+    columns = ["outcome"]
+
+    def __init__(self, T):
+        import numpy as np
+        self.T = T
+        self.fixed = {"T": T, "F": T.nn.functional, "L": T.linalg, "np": np, "put": dtype_rows.put, "warned": warned, "twice": twice,
+                      "shifted_add": lambda t: t[1:].add_(t[:-1]), "load_bytes": lambda data: T.load(io.BytesIO(data)),
+                      "readonly": np.frombuffer(bytes(8), dtype=np.float32)}
+
+    def rows(self):
+        return read_rows("calls.txt")
+
+    def outcome(self, code, column):
+        T = self.T
+        names = dict(self.fixed, x=T.tensor([[0.5, -1.25, 2.0], [0.0, -2.5, 3.75]]), y=T.ones(2, 3), v=T.tensor([1.5, -2.0, 0.25]),
+                     m=T.tensor([[4.0, 1, 0], [1, 3, 1], [0, 1, 2]]), n=T.ones(3, 2), b=T.tensor([0, 2, 1]),
+                     c=T.tensor([[True, False, True], [False, True, True]]), s=T.tensor(1.5), e=T.ones(0))
+        return outcome(T, compile(code, "<row>", "eval"), names)
+
+
+TABLES = {"dtypes": Dtypes, "pairs": Pairs, "bad_calls": BadCalls}
