@@ -58,11 +58,10 @@ Tensor hardtanh(const In& x, Scalar min_val, Scalar max_val) {
   const SourceLine line(x.where());
   const Tensor t = as_tensor(x);
   const DType type = t.dtype();
-  require(type != DType::boolean, "Bool inputs not supported for hardtanh");
-  require(type != DType::u8 || (min_val.to_double() >= 0 && max_val.to_double() >= 0),
-          "cannot do hardtanh on an unsigned type with negative limits");
+  require<NotImplementedError>(type != DType::boolean, "Bool inputs not supported for hardtanh");
   // Limits take the tensor's dtype, however they were written.
-  return minimum(full({}, max_val, {type}), maximum(full({}, min_val, {type}), t));
+  if (is_float(type)) return clamp(t, min_val, max_val);
+  return clamp(t, min_val.to_int(), max_val.to_int());
 }
 
 Tensor relu6(const In& x) { return hardtanh(x, 0, 6); }

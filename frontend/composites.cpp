@@ -1,7 +1,5 @@
 // What PyTorch has as one function and Braze composes of the table's ops: fusion makes one kernel of each.
-#include "braze/functions.h"
-#include "frontend/promotion.h"
-#include "frontend/tensor_impl.h"
+#include "frontend/formula.h"
 
 namespace braze {
 
@@ -18,7 +16,7 @@ Tensor layer_norm(const In& x, SizesView normalized_shape, const Tensor& weight,
     require(!affine->defined() || affine->sizes() == Sizes(normalized_shape.begin(), normalized_shape.end()),
             "Expected weight and bias to be of same shape as normalized_shape {}, but got {}", sizes_text(normalized_shape),
             affine->defined() ? sizes_text(affine->sizes()) : "");
-  require(is_float(x.tensor().dtype()), "layer_norm is not implemented for {}", info(x.tensor().dtype()).torch_name);
+  if (!is_float(x.tensor().dtype())) not_implemented_for("LayerNormKernelImpl", x.tensor().dtype());
   const Tensor wide = is_half(x.tensor().dtype()) ? x.tensor().to(DType::f32, where) : x.tensor();
   Sizes dims;
   for (std::size_t i = 0; i < rank; ++i) dims.push_back(-static_cast<std::int64_t>(i) - 1);

@@ -252,6 +252,8 @@ Tensor conv_transpose(std::string_view name, std::size_t rank, const In& input, 
   const Dims extra = each_dim("convolution", "output_padding", output_padding, rank);
   require_positive(w, groups);
   require_types(x.tensor, weight, bias);
+  if (!is_float(x.tensor.dtype()) && x.tensor.dtype() != DType::i64)
+    not_implemented_for(fmt::format("slow_conv_transpose{}d_out_cpu", std::max<std::size_t>(rank, 2)), x.tensor.dtype());
   require<ShapeError>(x.tensor.size(1) == weight.size(0) && weight.size(0) % groups == 0,
                       "Given transposed=1, weight of size {}, expected input{} to have {} channels, but got {} channels instead",
                       sizes_text(weight.sizes()), sizes_text(x.tensor.sizes()), weight.size(0), x.tensor.size(1));
@@ -325,6 +327,7 @@ Tensor unfold(const In& input, SizesView kernel_size, SizesView dilation, SizesV
   const SourceLine line(input.where());
   const Tensor& given = tensor_argument(input, "unfold", "input");
   const Windows w = two_dims("im2col", kernel_size, dilation, padding, stride);
+  if (is_integer(given.dtype())) not_implemented_for("im2col_out_cpu", given.dtype());
   require<ShapeError>(
       given.dim() == 3 || given.dim() == 4,
       "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: {}",
@@ -346,6 +349,7 @@ Tensor fold(const In& input, SizesView output_size, SizesView kernel_size, Sizes
   const SourceLine line(input.where());
   const Tensor& given = tensor_argument(input, "fold", "input");
   const Windows w = two_dims("col2im", kernel_size, dilation, padding, stride);
+  if (is_integer(given.dtype())) not_implemented_for("col2im_out_cpu", given.dtype());
   const Dims size = each_dim("col2im", "output_size", output_size, 2);
   require<ShapeError>(
       given.dim() == 2 || given.dim() == 3,

@@ -151,7 +151,8 @@ Tensor ShapingMethods::repeat_interleave(std::int64_t repeats, std::optional<std
 
 Tensor repeat_interleave(const Tensor& repeats, std::source_location where) {
   require(repeats.dim() == 1, "repeat_interleave only accept 1D vector as repeat");
-  require(repeats.dtype() == DType::i64 || repeats.dtype() == DType::i32, "repeats has to be Long or Int tensor");
+  require<NotImplementedError>(is_integer(repeats.dtype()), "\"repeat_interleave_cpu\" not implemented for '{}'",
+                               info(repeats.dtype()).scalar_name);
   const std::vector<std::int64_t> counts = repeats.to(DType::i64, where).to_vector<std::int64_t>();
   std::int64_t total = 0;
   for (const std::int64_t count : counts) {
@@ -163,7 +164,7 @@ Tensor repeat_interleave(const Tensor& repeats, std::source_location where) {
   indices.reserve(static_cast<std::size_t>(total));
   for (std::size_t i = 0; i < counts.size(); ++i)
     indices.insert(indices.end(), static_cast<std::size_t>(counts[i]), static_cast<std::int64_t>(i));
-  return from_data(indices.data(), {total});
+  return from_data(indices.data(), {total}).to(repeats.dtype(), where);
 }
 
 Tensor ShapingMethods::repeat_interleave(const Tensor& repeats, std::optional<std::int64_t> dim, Where where) const {
@@ -172,14 +173,15 @@ Tensor ShapingMethods::repeat_interleave(const Tensor& repeats, std::optional<st
   const Tensor rows = self.dim() == 0 ? self.reshape({1}, where) : self;
   const std::int64_t length = rows.size(*dim);
   if (repeats.numel() == 1 && repeats.dim() <= 1) {
-    require(repeats.dtype() == DType::i64 || repeats.dtype() == DType::i32, "repeats has to be Long or Int tensor");
+    require<NotImplementedError>(is_integer(repeats.dtype()), "\"repeat_interleave_cpu\" not implemented for '{}'",
+                                 info(repeats.dtype()).scalar_name);
     return rows.repeat_interleave(repeats.item_int(where), dim, where);
   }
   require(repeats.dim() <= 1, "repeats must be 0-dim or 1-dim tensor");
   require(repeats.size(0) == length,
           "repeats must have the same size as input along dim, but got repeats.size(0) = {} and input.size({}) = {}",
           repeats.size(0), *dim, length);
-  return rows.index_select(*dim, braze::repeat_interleave(repeats, where), where);
+  return rows.index_select(*dim, braze::repeat_interleave(repeats, where).to(DType::i64, where), where);
 }
 
 Tensor ShapingMethods::narrow_copy(std::int64_t dim, std::int64_t start, std::int64_t length, Where where) const {

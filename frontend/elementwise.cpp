@@ -23,8 +23,17 @@ bool promotes_to_floating(ir::Op op) {
          op != ir::Op::gammaincc;
 }
 
+// Special functions that PyTorch computes in no half.
+bool lacks_halves(ir::Op op) {
+  using enum ir::Op;
+  constexpr ir::Op wide[] = {erfcx,     ndtri,     zeta,      bessel_j0, bessel_j1,
+                             bessel_y0, bessel_y1, scaled_modified_bessel_k0, scaled_modified_bessel_k1};
+  return std::find(std::begin(wide), std::end(wide), op) != std::end(wide);
+}
+
 bool has_op(ir::Op op, DType type) {
   if (type == DType::boolean && (op == ir::Op::shift_left || op == ir::Op::shift_right)) return false;
+  if (is_half(type) && lacks_halves(op)) return false;
   return ir::accepts(op, type);
 }
 
@@ -38,6 +47,18 @@ bool has_op(ir::Op op, DType type) {
         "`logical_not()` operator instead.");
   const std::string_view name = op == ir::Op::shift_left ? "lshift" : op == ir::Op::shift_right ? "rshift" : ir::name(op);
   fail<NotImplementedError>("\"{}_cpu\" not implemented for '{}'", name, info(type).scalar_name);
+}
+
+// PyTorch subtracts no bool, not even from what would promote it.
+void require_no_bool(std::span<const In* const> operands) {
+  const auto is_bool = [](const In* o) {
+    return (o->is_scalar() ? scalar_dtype(o->scalar()) : o->tensor().dtype()) == DType::boolean;
+  };
+  if (std::all_of(operands.begin(), operands.end(), is_bool)) refuse(ir::Op::sub, DType::boolean);
+  if (std::any_of(operands.begin(), operands.end(), is_bool))
+    fail<NotImplementedError>(
+        "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+        "`logical_not()` operator instead.");
 }
 
 // The dtype that `op` computes in, given the operands' common one.
@@ -208,6 +229,7 @@ Recorded record_elementwise(ir::Op op, std::span<const In* const> operands, bool
     for (std::size_t i = 0; i < operands.size(); ++i) values[i] = read(*operands[i]->tensor().impl(), where);
     return {engine::record(op, std::span(values).first(operands.size()), where), {}};
   }
+  if (op == ir::Op::sub) require_no_bool(operands);
   if (engine::Value value = record_with_number(op, operands, where)) return {std::move(value), {}};
   const Dims sizes = common_sizes(operands);
   AxisOrder order(sizes.size());
@@ -298,9 +320,11 @@ std::optional<Tensor> power_by_number(const In& base, const In& exponent) {
   const Scalar e = exponent.scalar();
   const DType type = base.tensor().dtype();
   const SourceLine line(base.where());
+  if (e == 0) return full_like(base.tensor(), 1, {result_type(base, exponent)});
+  if (e == 1) return base.tensor().to(result_type(base, exponent)).clone();
   if (!is_float(type)) {
     require(e.is_floating() || e.to_int() >= 0, "Integers to negative integer powers are not allowed.");
-    if (type == DType::boolean || e.is_floating() || e.to_int() <= 1) return {};
+    if (type == DType::boolean || e.is_floating()) return {};
     return integer_power(base.tensor(), e.to_int());
   }
   return in_compute_type(base.tensor(), [&](const Tensor& x) -> std::optional<Tensor> {
@@ -320,11 +344,13 @@ Tensor binary_function<ir::Op::pow>(const In& a, const In& b) {
   return binary(ir::Op::pow, a, b);
 }
 
-// PyTorch composes it, so that an integer exponent widens a half to the default dtype.
+// Floats by integers exactly; all else is composed, as in PyTorch.
 template <>
 Tensor binary_function<ir::Op::ldexp>(const In& a, const In& b) {
   const SourceLine line(a.where());
-  return a * exp2(b);
+  if (a.is_scalar() || b.is_scalar() || !is_float(a.tensor().dtype()) || is_float(b.tensor().dtype())) return a * exp2(b);
+  if (b.tensor().dtype() == DType::boolean) not_implemented_for("ldexp_cpu_exp", DType::boolean);
+  return binary(ir::Op::ldexp, a, b.tensor().to(a.tensor().dtype()));
 }
 
 }  // namespace

@@ -20,7 +20,10 @@ void check_alpha(DType result, Scalar alpha) {
 Tensor add_scaled(ir::Op op, const In& a, const In& b, Scalar alpha) {
   const SourceLine line(a.where());
   const DType type = result_type(a, b);
-  if (op == ir::Op::sub && type == DType::boolean) return sub(a, b);
+  const auto is_bool = [](const In& x) {
+    return (x.is_scalar() ? scalar_dtype(x.scalar()) : x.tensor().dtype()) == DType::boolean;
+  };
+  if (op == ir::Op::sub && (is_bool(a) || is_bool(b))) return sub(a, b);  // refuses
   check_alpha(type, alpha);
   const Tensor product =
       type == DType::boolean ? as_tensor(b, type) & full({}, alpha, {type}) : as_tensor(b, type) * full({}, alpha, {type});
@@ -102,7 +105,7 @@ Tensor lerp(const In& start, const In& end, const In& weight) {
 }
 
 Tensor round(const In& x, std::int64_t decimals) {
-  if (decimals == 0) return round(x);
+  if (decimals == 0 && is_float(as_tensor(x).dtype())) return round(x);
   if (!as_tensor(x).numel()) return as_tensor(x).clone();
   return map_floating("round_vml_cpu", x, [&](const Tensor& x) {
     const In power = std::pow(10.0, std::abs(static_cast<double>(decimals)));
@@ -128,8 +131,22 @@ DType clamp_type(const In& x, const Limit& min, const Limit& max) {
   for (const Limit* limit : {&min, &max})
     if (limit->get()) operands[count++] = &*limit->get();
   const DType type = result_type(std::span(operands).first(count));
-  if (type == DType::boolean) not_implemented_for("clamp_scalar_cpu", type);
+  const auto is_number = [](const Limit& limit) { return limit.get() && limit.get()->is_scalar(); };
+  if (type == DType::boolean && (is_number(min) || is_number(max))) not_implemented_for("clamp_scalar_cpu", type);
   return type;
+}
+
+// A limit that no value of the dtype reaches limits nothing; one past which every value lies is an error.
+bool limits(const Limit& limit, DType type, bool is_min) {
+  if (!limit.get()) return false;
+  if (!limit.get()->is_scalar()) return true;
+  if (!is_integer(type)) require_convertible(limit.get()->scalar(), type);
+  if (!is_integer(type)) return true;
+  const std::int64_t number = limit.get()->scalar().to_int();
+  const IntegerInfo range = iinfo(type);
+  require(is_min ? number <= range.max : number >= range.min, "Clamp {} value {} is outside the representable range of {}",
+          is_min ? "min" : "max", number, info(type).scalar_name);
+  return is_min ? number > range.min : number < range.max;
 }
 
 }  // namespace
@@ -139,12 +156,11 @@ Tensor clamp(const In& x, const Limit& min, const Limit& max) {
   const SourceLine line(x.where());
   require(min.get() || max.get(), "torch.clamp: At least one of 'min' or 'max' must not be None");
   const DType type = clamp_type(x, min, max);
-  for (const Limit* limit : {&min, &max})
-    if (limit->get() && limit->get()->is_scalar()) require_convertible(limit->get()->scalar(), type);
+  const bool low = limits(min, type, true), high = limits(max, type, false);
   Tensor out = as_tensor(x, type);
-  if (min.get()) out = maximum(as_tensor(*min.get(), type), out);
-  if (max.get()) out = minimum(as_tensor(*max.get(), type), out);
-  return out;
+  if (low) out = maximum(as_tensor(*min.get(), type), out);
+  if (high) out = minimum(as_tensor(*max.get(), type), out);
+  return low || high ? out : out.clone();
 }
 
 Tensor clip(const In& x, const Limit& min, const Limit& max) { return clamp(x, min, max); }
@@ -154,7 +170,7 @@ Tensor clamp_max(const In& x, const In& max) { return clamp(x, {}, max); }
 Tensor relu(const In& x) {
   const SourceLine line(x.where());
   const Tensor t = as_tensor(x);
-  require(t.dtype() != DType::boolean, "Boolean inputs not supported for relu");
+  require<NotImplementedError>(t.dtype() != DType::boolean, "Boolean inputs not supported for relu");
   return maximum(0, t);
 }
 
@@ -196,7 +212,7 @@ Tensor sgn(const In& x) { return sign(x); }
 
 Tensor positive(const In& x) {
   const Tensor t = as_tensor(x);
-  require(t.dtype() != DType::boolean, "The `+` operator, on a bool tensor is not supported.");
+  require<NotImplementedError>(t.dtype() != DType::boolean, "The `+` operator, on a bool tensor is not supported.");
   return t;
 }
 
@@ -277,9 +293,6 @@ bool allclose(const In& a, const In& b, double rtol, double atol, bool equal_nan
 }
 
 bool equal(const Tensor& a, const Tensor& b) {
-  require(a.dtype() == b.dtype() || a.sizes() != b.sizes(),
-          "Expected object of data type {} but got data type {} for argument 'other'", info(a.dtype()).torch_name,
-          info(b.dtype()).torch_name);
   return a.sizes() == b.sizes() && static_cast<bool>((a == b).all());
 }
 

@@ -17,7 +17,7 @@ const Tensor& factorized(const In& x, std::string_view function, std::string_vie
 
 void require_factorizable(std::string_view function, const Tensor& t) {
   require_floating(function, t);
-  require(!is_half(t.dtype()), "{}: Low precision dtypes not supported. Got {}", function, info(t.dtype()).scalar_name);
+  require<NotImplementedError>(!is_half(t.dtype()), "{}: Low precision dtypes not supported. Got {}", function, info(t.dtype()).scalar_name);
 }
 
 const Tensor& square_matrices(const In& x, std::string_view function, std::string_view parameter) {
@@ -106,7 +106,8 @@ std::tuple<Tensor, Tensor, Tensor> linalg::lu_factor_ex(const In& A, bool pivot,
 
 std::tuple<Tensor, Tensor, Tensor> lu_unpack(const In& LU_data, const Tensor& LU_pivots, bool unpack_data, bool unpack_pivots) {
   const SourceLine line(LU_data.where());
-  const Tensor& lu = factorized(LU_data, "torch.lu_unpack", "LU_data");
+  const Tensor& lu = tensor_argument(LU_data, "lu_unpack", "LU_data");
+  require(lu.dim() >= 2, "torch.lu_unpack: The input tensor LU_data must have at least 2 dimensions.");
   require(LU_pivots.dtype() == DType::i32,
           "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\nNote: this function is intended "
           "to be "
@@ -186,7 +187,7 @@ Tensor cholesky(const In& input, bool upper) {
 std::tuple<Tensor, Tensor> linalg::qr(const In& A, std::string_view mode) {
   const SourceLine line(A.where());
   const Tensor& a = factorized(A, "linalg.qr");
-  require<ValueError>(mode == "reduced" || mode == "complete" || mode == "r",
+  require(mode == "reduced" || mode == "complete" || mode == "r",
                       "qr received unrecognized mode '{}' but expected one of 'reduced' (default), 'r', or 'complete'", mode);
   const engine::Value v = record_on(ir::Op::qr, {a}, ir::Factor{lesser_size(a), mode == "complete"});
   return {mode == "r" ? zeros({0}, {a.dtype()}) : wrap(v), wrap(v.with_result(1))};
@@ -223,7 +224,7 @@ std::tuple<Tensor, Tensor, Tensor> svd(const In& input, bool some, bool compute_
 std::tuple<Tensor, Tensor> linalg::eigh(const In& A, std::string_view UPLO) {
   const SourceLine line(A.where());
   const Tensor& a = square_matrices(A, "linalg.eigh");
-  require<ValueError>(UPLO == "L" || UPLO == "U" || UPLO == "l" || UPLO == "u",
+  require(UPLO == "L" || UPLO == "U" || UPLO == "l" || UPLO == "u",
                       "Expected UPLO argument to be 'L' or 'U', but got {}", UPLO);
   const engine::Value v = record_on(ir::Op::eigh, {a}, ir::Eigh{UPLO == "U" || UPLO == "u"});
   return {wrap(v), wrap(v.with_result(1))};

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "braze/functions.h"
+#include "frontend/linalg.h"
 #include "frontend/positions.h"
 
 namespace braze {
@@ -178,6 +179,23 @@ engine::Value positions(const Resolved& r, const std::source_location& where) {
   return sum.value();
 }
 
+// The mask among indices that are otherwise no tensors.
+const Tensor* only_mask(std::span<const Index> indices) {
+  const Tensor* mask = nullptr;
+  for (const Index& i : indices) {
+    if (i.kind != Index::Kind::tensor) continue;
+    if (mask || !is_mask(i.tensor) || i.tensor.dim() == 0) return nullptr;
+    mask = &i.tensor;
+  }
+  return mask;
+}
+
+void require_put_type(const Tensor& target, const In& value) {
+  require(value.is_scalar() || value.tensor().dtype() == target.dtype(),
+          "Index put requires the source and destination dtypes match, got {} for the destination and {} for the source.",
+          info(target.dtype()).scalar_name, value.is_scalar() ? "" : info(value.tensor().dtype()).scalar_name);
+}
+
 }  // namespace
 
 void apply_slice(Geometry& g, std::size_t axis, const Slice& s) {
@@ -214,12 +232,12 @@ Tensor& Tensor::index_assign(std::span<const Index> indices, const In& value) {
   const bool scalar = value.is_scalar() || value.tensor().numel() == 1;
   const ir::Location where = location(value.where());
   // One value under a mask needs no count: nothing is evaluated.
-  if (scalar && indices.size() == 1 && indices[0].kind == Index::Kind::tensor && is_mask(indices[0].tensor) &&
+  if (scalar && indices.size() == 1 && indices[0].kind == Index::Kind::tensor && indices[0].tensor.dtype() == DType::boolean &&
       indices[0].tensor.sizes() == sizes() && dim() > 0) {
     const Tensor one =
         value.is_scalar() ? full({}, value.scalar(), {dtype()}) : value.tensor().reshape({}).to(dtype(), value.where());
     return copy_(
-        In(braze::where(In(indices[0].tensor.to(DType::boolean), value.where()), In(one, value.where()), In(*this, value.where())),
+        In(braze::where(In(indices[0].tensor, value.where()), In(one, value.where()), In(*this, value.where())),
            value.where()));
   }
   const Resolved r = Resolver(*this, indices).run();
@@ -228,6 +246,11 @@ Tensor& Tensor::index_assign(std::span<const Index> indices, const In& value) {
     write_cast(checked(view), value, where);
     return *this;
   }
+  // One value under one mask is masked_fill_: only there the value converts.
+  const Tensor* mask = scalar ? only_mask(indices) : nullptr;
+  require(!mask || mask->dtype() == DType::boolean, "masked_fill_ only supports boolean masks, but got mask with dtype {}",
+          mask ? cpp_type(mask->dtype()) : "");
+  if (!mask) require_put_type(*this, value);
   const engine::Value at = positions(r, value.where());
   write_at(checked(*this), at, fitted(value, dtype(), sizes_of(at.type()), where), ir::Put::Combine::assign, where);
   return *this;
@@ -235,11 +258,8 @@ Tensor& Tensor::index_assign(std::span<const Index> indices, const In& value) {
 
 Tensor& Tensor::index_put_(std::span<const Index> indices, const In& value, bool accumulate) {
   const ir::Location where = location(value.where());
-  require<IndexError>(
-      value.is_scalar() || value.tensor().dtype() == dtype(),
-      "Index put requires the source and destination dtypes match, got {} for the destination and {} for the source.",
-      info(dtype()).torch_name, value.is_scalar() ? "" : info(value.tensor().dtype()).torch_name);
   if (!accumulate) return index_assign(indices, value);
+  require_put_type(*this, value);
   const Resolved r = Resolver(*this, indices).run();
   if (r.tensors.empty()) {
     Tensor view = make_view(*this, r.view);

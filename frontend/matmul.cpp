@@ -20,7 +20,7 @@ const Tensor& tensor_argument(const In& x, std::string_view function, std::strin
 }
 
 void require_floating(std::string_view function, const Tensor& x) {
-  require(is_float(x.dtype()), "{}: Expected a floating point or complex tensor as input. Got {}", function,
+  require<NotImplementedError>(is_float(x.dtype()), "{}: Expected a floating point or complex tensor as input. Got {}", function,
           info(x.dtype()).scalar_name);
 }
 
@@ -170,10 +170,15 @@ Tensor ger(const In& input, const Tensor& vec2) { return outer(input, vec2); }
 namespace {
 
 // A number that multiplies `x` without changing its dtype.
-Tensor scale(const Tensor& x, Scalar factor, std::string_view name) {
+Tensor scale(const Tensor& x, Scalar factor) {
+  if (factor == 1) return x;
+  return is_float(x.dtype()) ? x * factor : x * full({}, factor, {x.dtype()});
+}
+
+// What addmv and addr demand; the others round the number.
+void require_integral(const Tensor& x, Scalar factor, std::string_view name) {
   require(is_float(x.dtype()) || !factor.is_floating(),
           "For integral input tensors, argument {} must not be a floating point number.", name);
-  return factor == 1 ? x : x * factor;
 }
 
 void require_addmm_type(const In& input, const Tensor& mat1, const Tensor& mat2) {
@@ -189,8 +194,7 @@ void require_addmm_type(const In& input, const Tensor& mat1, const Tensor& mat2)
 Tensor blend(const In& input, const Tensor& product, Scalar beta, Scalar alpha) {
   const SourceLine line(input.where());
   const Tensor self = input.tensor().expand(product.sizes());
-  const Tensor scaled = scale(product, alpha, "alpha");
-  const Tensor base = scale(self, beta, "beta");
+  const Tensor scaled = scale(product, alpha), base = scale(self, beta);
   return beta == 0 ? scaled : base + scaled;
 }
 
@@ -209,6 +213,8 @@ Tensor addmv(const In& input, const Tensor& mat, const Tensor& vec, Scalar beta,
           mat.dim(), vec.dim());
   require<ShapeError>(mat.size(1) == vec.size(0) && (mat.size(0) == self.numel() || self.numel() == 1),
                       "size mismatch, got input ({}), mat ({}x{}), vec ({})", self.numel(), mat.size(0), mat.size(1), vec.size(0));
+  require_integral(self, beta, "beta");
+  require_integral(self, alpha, "alpha");
   return blend(input, mv(mat, vec), beta, alpha);
 }
 
@@ -217,7 +223,10 @@ Tensor addr(const In& input, const Tensor& vec1, const Tensor& vec2, Scalar beta
   tensor_argument(input, "addr", "input");
   require(vec1.dim() == 1, "addr: Expected 1-D argument vec1, but got {}-D", vec1.dim());
   require(vec2.dim() == 1, "addr: Expected 1-D argument vec2, but got {}-D", vec2.dim());
-  return blend(input, outer(vec1, vec2), beta, alpha);
+  const Tensor product = outer(vec1, vec2);
+  require_integral(product, beta, "beta");
+  require_integral(product, alpha, "alpha");
+  return blend(input, product, beta, alpha);
 }
 
 Tensor addbmm(const In& input, const Tensor& batch1, const Tensor& batch2, Scalar beta, Scalar alpha) {

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "braze/functions.h"
+#include "frontend/formula.h"
 #include "frontend/linalg.h"
 #include "frontend/source_line.h"
 #include "frontend/tensor_impl.h"
@@ -14,6 +15,7 @@ Tensor trace(const In& input) {
   const SourceLine line(input.where());
   const Tensor& x = tensor_argument(input, "trace", "input");
   require(x.dim() == 2, "trace: expected a matrix, but got tensor with dim {}", x.dim());
+  if (x.dtype() == DType::boolean) not_implemented_for("trace", x.dtype());
   return x.diagonal().sum();
 }
 
@@ -34,6 +36,9 @@ Tensor linalg::cross(const In& input, const Tensor& other, std::int64_t dim) {
   require(x.dim() == other.dim(), "linalg.cross: inputs must have the same number of dimensions.");
   require(x.size(dim) == 3 && other.size(dim) == 3, "linalg.cross: inputs dimension {} must have length 3. Got {} and {}", dim,
           x.size(dim), other.size(dim));
+  if (x.dtype() == DType::boolean) not_implemented_for("cross", x.dtype());
+  require(x.dtype() == other.dtype(), "linalg.cross: Expected input and other to have the same dtype, but got {} and {}",
+          info(x.dtype()).scalar_name, info(other.dtype()).scalar_name);
   const auto product = [&](std::int64_t i, std::int64_t j) { return x.select(dim, i % 3) * other.select(dim, j % 3); };
   std::vector<Tensor> parts;
   for (std::int64_t i = 0; i < 3; ++i) parts.push_back(product(i + 1, i + 2) - product(i + 2, i + 1));
@@ -62,6 +67,9 @@ Tensor cdist(const In& x1, const Tensor& x2, double p, std::string_view compute_
   require(x2.dim() >= 2, "cdist only supports at least 2D tensors, X2 got: {}D", x2.dim());
   require<ShapeError>(a.size(-1) == x2.size(-1), "X1 and X2 must have the same number of columns. X1: {} X2: {}", a.size(-1),
                       x2.size(-1));
+  require(a.dtype() == x2.dtype(), "X1 and X2 must have the same dtype, but got {} and {}", info(a.dtype()).scalar_name,
+          info(x2.dtype()).scalar_name);
+  if (is_half(a.dtype())) not_implemented_for("cdist", a.dtype());
   require(p >= 0, "cdist only supports non-negative p values");
   const bool never = compute_mode == "donot_use_mm_for_euclid_dist", always = compute_mode == "use_mm_for_euclid_dist";
   require<ValueError>(never || always || compute_mode == "use_mm_for_euclid_dist_if_necessary",
@@ -217,7 +225,10 @@ Tensor linalg::vander(const In& x, std::optional<std::int64_t> N) {
   const Tensor& a = tensor_argument(x, "vander", "x");
   require(a.dim() > 0, "Expected dim(x) >= 1, but got 0");
   const std::int64_t n = N.value_or(a.size(-1));
-  require<ValueError>(n > 1 || (!N && n >= 0), "N must be greater than 1.");
+  require(n > 1 || (!N && n >= 0), "N must be greater than 1.");
+  require<NotImplementedError>(a.dtype() != DType::boolean && !is_half(a.dtype()),
+                               "linalg.vander supports floating point, complex, and integer tensors, but got {}",
+                               info(a.dtype()).scalar_name);
   const DType type = is_float(a.dtype()) ? a.dtype() : DType::i64;
   return pow(a.to(type).unsqueeze(-1), arange(n, {type}));
 }

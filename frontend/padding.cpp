@@ -125,6 +125,8 @@ Tensor pad(const In& x, SizesView amounts, std::string_view mode, std::optional<
   const std::int64_t rank = self.dim(), pairs = static_cast<std::int64_t>(amounts.size() / 2);
   if (amounts.size() % 2 != 0 || pairs < 1 || pairs > 3 || (rank != pairs + 1 && rank != pairs + 2))
     fail<NotImplementedError>("Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now");
+  if (self.dtype() == DType::boolean && border != wrapped)
+    not_implemented_for(fmt::format("{}_pad{}d", border == reflected ? "reflection" : "replication", pairs), self.dtype());
   return pad_with(self, amounts, border, x.where());
 }
 

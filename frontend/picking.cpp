@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "braze/functions.h"
+#include "frontend/formula.h"
 #include "frontend/positions.h"
 
 namespace braze {
@@ -12,7 +13,7 @@ namespace {
 
 // `index` as i64; a 0-d tensor counts as one element.
 Tensor checked_index(std::string_view what, const Tensor& index) {
-  require<IndexError>(index.dtype() == DType::i64 || index.dtype() == DType::i32,
+  require(index.dtype() == DType::i64 || index.dtype() == DType::i32,
                       "{}(): Expected dtype int32 or int64 for index, but got {}", what, info(index.dtype()).torch_name);
   return index.to(DType::i64);
 }
@@ -133,6 +134,7 @@ void reduce_into(Tensor& x, const engine::Value& at, const engine::Value& values
   const Dims sizes = sizes_of(at.type());
   if (!include_self)
     write_at(impl, at, expand(read(checked(identity(r.combine, x.dtype())), where), sizes, where), ir::Put::Combine::assign, where);
+  if (r.mean && x.dtype() == DType::boolean) not_implemented_for("reduce_mean", x.dtype());
   write_at(impl, at, values, r.combine, where);
   if (!r.mean) return;
   // How many went into each element; untouched ones divide by one.
@@ -182,7 +184,7 @@ Tensor take_along_dim(const In& x, const Tensor& indices) {
 
 Tensor take(const In& x, const Tensor& index) {
   const Tensor flat = x.tensor().reshape({-1});
-  require<IndexError>(index.dtype() == DType::i64, "take(): Expected a long tensor for index, but got {}",
+  require(index.dtype() == DType::i64, "take(): Expected a long tensor for index, but got {}",
                       info(index.dtype()).torch_name);
   PositionSum sum(sizes_of(*checked(index).type), flat.storage_offset(), x.where());
   sum.add_index(index, flat.numel(), flat.stride(0));
@@ -220,7 +222,7 @@ std::vector<Tensor> nonzero_as_tuple(const In& x) {
 }
 
 Tensor masked_select(const In& x, const Tensor& mask) {
-  require(mask.dtype() == DType::boolean || mask.dtype() == DType::u8, "masked_select: expected BoolTensor or ByteTensor for mask");
+  require(mask.dtype() == DType::boolean, "masked_select: expected BoolTensor for mask");
   const Dims common = broadcast_sizes(x.tensor().sizes(), mask.sizes());
   const Sizes sizes(common.begin(), common.end());
   const Tensor from = x.tensor().expand(sizes);
@@ -252,8 +254,8 @@ Tensor& PickingMethods::index_add_(std::int64_t dim, const Tensor& index, const 
   require(source.is_scalar() || source.tensor().dim() == 0 || source.tensor().dim() == x.dim(),
           "index_add_(): source {} and self {} differ in dims", source.is_scalar() ? "" : sizes_text(source.tensor().sizes()),
           sizes_text(x.sizes()));
-  const Tensor scaled = alpha == 1 ? source.is_scalar() ? full({}, source.scalar(), {x.dtype()}) : source.tensor()
-                                   : mul(source, In(alpha, source.where()));
+  const Tensor added = source.is_scalar() ? full({}, source.scalar(), {x.dtype()}) : source.tensor();
+  const Tensor scaled = alpha == 1 ? added : mul(In(added, source.where()), In(full({}, alpha, {x.dtype()}), source.where()));
   write_at(checked(x), slice_positions(s, source.where()), fitted(In(scaled, source.where()), x.dtype(), s.sizes, where),
            ir::Put::Combine::add, where);
   return x;
@@ -264,6 +266,7 @@ Tensor& PickingMethods::index_fill_(std::int64_t dim, const Tensor& index, const
   require(value.is_scalar() || value.tensor().dim() == 0,
           "index_fill_ only supports a 0-dimensional value tensor, but got tensor with {} dimension(s).",
           value.is_scalar() ? 0 : value.tensor().dim());
+  require<IndexError>(index.dtype() == DType::i64, "index_fill_(): Expected dtype int64 for index.");
   const Slices s = slices("index_fill", x, dim, index);
   // Negative indices count from the end here, unlike in index_select.
   PositionSum sum(s.sizes, s.layout.offset, value.where());
@@ -322,12 +325,12 @@ Tensor& PickingMethods::scatter_reduce_(std::int64_t dim, const Tensor& index, c
 
 Tensor& PickingMethods::put_(const Tensor& index, const In& source, bool accumulate) {
   Tensor& x = self_of(this);
-  require<IndexError>(index.dtype() == DType::i64, "put_(): Expected a long tensor for index, but got {}",
+  require(index.dtype() == DType::i64, "put_(): Expected a long tensor for index, but got {}",
                       info(index.dtype()).torch_name);
   require(source.is_scalar() || source.tensor().dtype() == x.dtype(),
           "put_(): self and source expected to have the same dtype, but got self.dtype = {} and source.dtype = {}",
           info(x.dtype()).torch_name, source.is_scalar() ? "" : info(source.tensor().dtype()).torch_name);
-  require(source.is_scalar() || source.tensor().numel() == index.numel(),
+  require<IndexError>(source.is_scalar() || source.tensor().numel() == index.numel(),
           "put_(): Expected source and index to have the same number of elements, but got source.numel() = {}, index.numel() = {}",
           source.is_scalar() ? 1 : source.tensor().numel(), index.numel());
   const ir::Location where = location(source.where());

@@ -185,6 +185,7 @@ Maxima max_pool(std::string_view name, std::size_t rank, const In& input, SizesV
   const SourceLine line(input.where());
   const Batched x = pooled_input(name, tensor_argument(input, name, "input"), rank);
   if (x.tensor.dtype() == DType::boolean) not_implemented_for("max_pool2d", x.tensor.dtype());
+  if (rank == 1 && !indices && !is_float(x.tensor.dtype())) not_implemented_for("max_pool1d_impl", x.tensor.dtype());
   const Pooling p = pooling(name, x.tensor, rank, kernel, stride, padding, dilation, ceil_mode);
   const Tensor windows = windows_of(pad_spatial(x.tensor, p.windows.padding, p.high, least(x.tensor.dtype())), p.windows, p.out);
   if (indices && are_few(windows, rank)) {
@@ -247,6 +248,7 @@ Tensor avg_pool(std::string_view name, std::size_t rank, const In& input, SizesV
   const SourceLine line(input.where());
   const Batched x = pooled_input(name, tensor_argument(input, name, "input"), rank);
   if (!is_float(x.tensor.dtype()) && x.tensor.dtype() != DType::i64) not_implemented_for("avg_pool2d", x.tensor.dtype());
+  if (rank == 3 && is_half(x.tensor.dtype())) not_implemented_for("avg_pool3d_out_frame", x.tensor.dtype());
   require(!divisor_override || *divisor_override != 0, "divisor must be not zero");
   const Pooling p = pooling(name, x.tensor, rank, kernel, stride, padding, {1}, ceil_mode);
   return x.result(in_compute_type(x.tensor, [&](const Tensor& wide) {

@@ -206,6 +206,7 @@ Tensor randint(std::int64_t low, std::int64_t high, SizesView sizes, RandomOptio
 Tensor randperm(std::int64_t n, RandomOptions options) {
   require(n >= 0, "n must be non-negative, got {}", n);
   const DType type = options.dtype.value_or(DType::i64);
+  if (type == DType::boolean) fail<NotImplementedError>("\"randperm\" not implemented for 'Bool'");
   require(n == 0 || static_cast<double>(n - 1) <= exact_range(type).second, "n is too large to be represented as {}: {}",
           info(type).scalar_name, n);
   return drawn(Kind::permutation, type, {n}, 0, 0, options.generator, options.where);
@@ -323,7 +324,7 @@ Tensor& RandomMethods::log_normal_(double mean, double deviation, Generator* gen
 
 Tensor& RandomMethods::exponential_(double rate, Generator* generator, std::source_location where) {
   Tensor& x = self_of(this);
-  require<NotImplementedError>(
+  require(
       is_float(x.dtype()),
       "Exponential distribution is a continuous probability distribution. dtype must be a floating point but you specified {}",
       info(x.dtype()).scalar_name);
@@ -334,7 +335,7 @@ Tensor& RandomMethods::exponential_(double rate, Generator* generator, std::sour
 
 Tensor& RandomMethods::cauchy_(double median, double sigma, Generator* generator, std::source_location where) {
   Tensor& x = self_of(this);
-  require<NotImplementedError>(
+  require(
       is_float(x.dtype()),
       "Cauchy distribution is a continuous probability distribution. dtype must be a floating point but you specified {}",
       info(x.dtype()).scalar_name);
@@ -346,6 +347,7 @@ Tensor& RandomMethods::cauchy_(double median, double sigma, Generator* generator
 Tensor& RandomMethods::geometric_(double probability, Generator* generator, std::source_location where) {
   Tensor& x = self_of(this);
   require(probability > 0 && probability < 1, "geometric_ expects p to be in (0, 1), but got p={}", probability);
+  if (x.dtype() == DType::boolean) fail<NotImplementedError>("\"geometric_cpu\" not implemented for 'Bool'");
   fill(x, Kind::geometric, In(probability, where), In(0.0, where), generator, where);
   return x;
 }

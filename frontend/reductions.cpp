@@ -136,8 +136,8 @@ Tensor logical(ir::Op op, const In& x, DimsView dims, bool keepdim) {
 }
 
 void require_floating(std::string_view function, const Tensor& x, std::optional<DType> dtype) {
-  require(is_float(dtype.value_or(x.dtype())),
-          "{}(): could not infer output dtype. {} dtype must be either a floating point or complex dtype. Got: {}", function,
+  require<NotImplementedError>(
+          is_float(dtype.value_or(x.dtype())), "{}(): could not infer output dtype. {} dtype must be either a floating point or complex dtype. Got: {}", function,
           dtype ? "Optional" : "Input", info(dtype.value_or(x.dtype())).scalar_name);
 }
 
@@ -202,7 +202,7 @@ Tensor mean(const In& x, DimsView dims, bool keepdim, std::optional<DType> dtype
 
 Tensor nanmean(const In& x, DimsView dims, bool keepdim, std::optional<DType> dtype) {
   const Tensor& self = require_tensor("nanmean", x);
-  require(is_float(self.dtype()), "nanmean(): expected input to have floating point or complex dtype but got {}",
+  require<NotImplementedError>(is_float(self.dtype()), "nanmean(): expected input to have floating point or complex dtype but got {}",
           info(self.dtype()).scalar_name);
   const SourceLine line(x.where());
   const Tensor counted = sum(logical_not(isnan(x)), dims, keepdim);

@@ -18,6 +18,7 @@ Tensor accumulated(ir::Op op, const In& x, std::int64_t dim, std::optional<DType
   const Tensor& self = require_tensor(ir::name(op), x);
   const Along a = along(self, dim);
   const DType type = dtype.value_or(is_float(self.dtype()) ? self.dtype() : DType::i64);
+  if (type == DType::boolean) not_implemented_for(op == ir::Op::cumsum ? "cumsum_out_cpu" : "cumprod_out_cpu", type);
   return wrap(scanned(op, a.x.to(type), a.axis)).reshape(self.sizes());
 }
 
@@ -37,8 +38,8 @@ Tensor heights(const Tensor& y, std::int64_t axis) {
 
 const Tensor& require_ordinates(std::string_view function, const In& y, const Tensor* x = nullptr) {
   const Tensor& self = require_tensor(function, y);
-  require(self.dtype() != DType::boolean && (!x || x->dtype() != DType::boolean),
-          "{}: received a bool input for `x` or `y`, but bool is not supported", function);
+  require<NotImplementedError>(self.dtype() != DType::boolean && (!x || x->dtype() != DType::boolean),
+                               "{}: received a bool input for {}, but bool is not supported", function, x ? "`x` or `y`" : "`y`");
   return self;
 }
 

@@ -30,16 +30,12 @@ Tensor descend(const Tensor& flat, std::int64_t n, const Tensor& values, const T
 Tensor searchsorted(const In& sorted_sequence, const In& values, SearchOptions options, const Tensor& sorter) {
   const SourceLine line(sorted_sequence.where());
   const Tensor& sequence = require_tensor("searchsorted", sorted_sequence);
-  const Tensor wanted = values.is_scalar() ? full({}, values.scalar(), {result_type(sorted_sequence, values)}) : values.tensor();
+  const Tensor wanted = as_tensor(values, result_type(sorted_sequence, values));
+  if (wanted.dtype() == DType::boolean) not_implemented_for("searchsorted_out_cpu", wanted.dtype());
   require(sequence.dim() > 0,
           "torch.searchsorted(): input value can be a scalar only when boundary tensor dimension is 1, but we got boundary "
           "tensor dim({}) and input value's dim({}) numel({})",
           sequence.dim(), wanted.dim(), wanted.numel());
-  require(values.is_scalar() || wanted.dtype() == sequence.dtype(),
-          "torch.searchsorted(): boundary tensor and input value tensor should have same dtype, but got boundary tensor's dtype {} "
-          "and input "
-          "value's dtype {}",
-          info(sequence.dtype()).scalar_name, info(wanted.dtype()).scalar_name);
   require(wanted.dim() > 0 || wanted.numel() != 1 || sequence.dim() == 1,
           "torch.searchsorted(): input value can be a scalar only when boundary tensor dimension is 1, but we got boundary tensor "
           "dim({}) and "
@@ -86,6 +82,10 @@ Tensor isin(const In& elements, const In& test_elements, bool invert) {
   const SourceLine line(elements.where());
   require<TypeError>(!elements.is_scalar() || !test_elements.is_scalar(),
                      "isin(): one of elements and test_elements must be a Tensor");
+  for (const In* operand : {&elements, &test_elements})
+    require<NotImplementedError>(
+        (operand->is_scalar() ? scalar_dtype(operand->scalar()) : operand->tensor().dtype()) != DType::boolean,
+        "Unsupported input type encountered for isin(): Bool");
   const DType type = result_type(elements, test_elements);
   const Tensor x = as_tensor(elements, type), tests = as_tensor(test_elements, type);
   const std::int64_t count = tests.numel();

@@ -47,8 +47,7 @@ Tensor triangle_indices(std::string_view name, std::int64_t rows, std::int64_t c
   require(rows >= 0, "row must be non-negative, got {}", rows);
   require(columns >= 0, "col must be non-negative, got {}", columns);
   const DType type = options.dtype.value_or(DType::i64);
-  require(type == DType::i64 || type == DType::i32 || type == DType::i16, "\"{}\" not implemented for '{}'", name,
-          info(type).scalar_name);
+  if (type != DType::i64 && type != DType::i32) not_implemented_for(name, type);
   std::vector<std::int64_t> row, column;
   for (std::int64_t i = 0; i < rows; ++i) {
     // Column j is on the kept side of the diagonal j - i = offset.
@@ -70,21 +69,22 @@ Tensor arange(Scalar end, TensorOptions options) { return arange(0, end, 1, opti
 Tensor arange(Scalar start, Scalar end, Scalar step, TensorOptions options) {
   const bool integral = !start.is_floating() && !end.is_floating() && !step.is_floating();
   const DType type = options.dtype.value_or(integral ? DType::i64 : get_default_dtype());
-  const bool whole = integral || type == DType::i64;
+  if (type == DType::boolean) not_implemented_for("arange_cpu", type);
   const double from = start.to_double(), to = end.to_double(), by = step.to_double();
-  require(whole ? step.to_int() != 0 : by != 0, "step must be nonzero");
+  require(integral ? step.to_int() != 0 : by != 0, "step must be nonzero");
   require(std::isfinite(from) && std::isfinite(to), "unsupported range: {} -> {}", from, to);
   require((by > 0 && to >= from) || (by < 0 && to <= from), "upper bound and lower bound inconsistent with step sign");
   const double counted = std::ceil((to - from) / by);
   require<ShapeError>(counted < 9.2e18, "arange from {} to {} by {} has more elements than 64 bits can count", from, to, by);
-  const std::int64_t n = whole ? count_integers(start.to_int(), end.to_int(), step.to_int()) : static_cast<std::int64_t>(counted);
-  const DType computed = whole || !is_float(type) ? DType::i64 : DType::f64;
+  const std::int64_t n = integral ? count_integers(start.to_int(), end.to_int(), step.to_int()) : static_cast<std::int64_t>(counted);
+  const DType computed = integral || !is_float(type) ? DType::i64 : DType::f64;
   return wrap(cast(scaled(iota(n, computed), scalar_value(start, computed), scalar_value(step, computed)), type, {}));
 }
 
 Tensor linspace(Scalar start, Scalar end, std::int64_t steps, TensorOptions options) {
   require(steps >= 0, "number of steps must be non-negative");
   const DType type = options.dtype.value_or(get_default_dtype());
+  if (type == DType::boolean && steps > 0) not_implemented_for("linspace_cpu", type);
   if (steps == 0) return empty({0}, {type});
   if (steps == 1) return full({1}, start, {type});
   return spaced(start, end, steps, type).to(type);
@@ -93,6 +93,7 @@ Tensor linspace(Scalar start, Scalar end, std::int64_t steps, TensorOptions opti
 Tensor logspace(Scalar start, Scalar end, std::int64_t steps, double base, TensorOptions options) {
   require(steps >= 0, "number of steps must be non-negative");
   const DType type = options.dtype.value_or(get_default_dtype());
+  if (type == DType::boolean && steps > 0) not_implemented_for("logspace_cpu", type);
   if (steps == 0) return empty({0}, {type});
   const Tensor exponents = steps == 1 ? full({1}, start, {DType::f64}) : spaced(start, end, steps, type).to(DType::f64);
   return pow(base, exponents).to(type);

@@ -274,7 +274,7 @@ Tensor linalg::cond(const In& A, std::optional<double> p) {
     const Tensor largest = s.select(-1, 0), least = s.select(-1, s.size(-1) - 1);
     return p.value_or(2) == 2 ? largest / least : least / largest;
   }
-  require(std::abs(*p) == 1 || std::isinf(*p), "linalg.cond got an invalid norm type: {}", *p);
+  require<ValueError>(std::abs(*p) == 1 || std::isinf(*p), "linalg.cond got an invalid norm type: {}", *p);
   square_matrices(A, "linalg.cond");
   const auto norm = [&](const Tensor& t) {
     const Tensor sums = abs(t).sum(std::isinf(*p) ? -1 : -2);
@@ -287,7 +287,7 @@ Tensor linalg::cond(const In& A, std::string_view p) {
   const SourceLine line(A.where());
   const Tensor& a = square_matrices(A, "linalg.cond");
   if (p == "nuc") return condition_by_inverse(a, [](const Tensor& t) { return svdvals(t).sum(-1); });
-  require(p == "fro", "linalg.cond got an invalid norm type: {}", p);
+  require<ValueError>(p == "fro", "linalg.cond got an invalid norm type: {}", p);
   return condition_by_inverse(a, [](const Tensor& t) { return sqrt(square(t).sum(Sizes{-2, -1})); });
 }
 

@@ -81,12 +81,9 @@ ValuesAndIndices median_of(const Rows& rows, bool ignore_nan) {
 Tensor median_of_all(std::string_view function, const In& x, bool ignore_nan) {
   const SourceLine line(x.where());
   const Tensor& self = require_tensor(function, x);
+  // Of nothing: NaN, or what it converts to.
+  if (self.numel() == 0) return full({}, std::numeric_limits<double>::quiet_NaN(), {DType::f64}).to(self.dtype());
   if (self.dtype() == DType::boolean) not_implemented_for("median_cpu", self.dtype());
-  if (self.numel() == 0)
-    return full({},
-                is_float(self.dtype()) ? Scalar(std::numeric_limits<double>::quiet_NaN())
-                                       : Scalar(std::numeric_limits<std::int64_t>::min()),
-                {self.dtype()});
   const Rows rows = rows_along(self.reshape({self.numel()}), 0);
   return median_of(rows, ignore_nan).values.reshape({});
 }

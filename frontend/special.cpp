@@ -75,6 +75,14 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
+// f on x; integers and bool become the default dtype, halves are refused.
+template <class F>
+Tensor map_wide(std::string_view kernel, const In& x, F f) {
+  const DType type = as_tensor(x).dtype();
+  if (is_half(type)) not_implemented_for(kernel, type);
+  return map_real(x, f);
+}
+
 }  // namespace
 
 Tensor entr(const In& x) {
@@ -95,7 +103,7 @@ Tensor ndtr(const In& x) {
 }
 
 Tensor log_ndtr(const In& x) {
-  return map_real(x, [](const Tensor& x) {
+  return map_wide("log_ndtr_cpu", x, [](const Tensor& x) {
     const Tensor scaled = x * std::sqrt(0.5);
     return where(x < -1, log(erfcx(-scaled) / 2) - scaled * scaled, log1p(-erfc(scaled) / 2));
   });
@@ -106,16 +114,20 @@ Tensor xlog1py(const In& x, const In& y) {
 }
 
 Tensor spherical_bessel_j0(const In& x) {
-  return map_real(x, [](const Tensor& x) { return where(isinf(x), 0, where(x == 0, 1, sin(x) / x)); });
+  return map_wide("spherical_bessel_j0_cpu", x, [](const Tensor& x) { return where(isinf(x), 0, where(x == 0, 1, sin(x) / x)); });
 }
 
-Tensor modified_bessel_i0(const In& x) { return i0(x); }
-Tensor modified_bessel_i1(const In& x) { return i1(x); }
+Tensor modified_bessel_i0(const In& x) {
+  return map_wide("modified_bessel_i0_cpu", x, [](const Tensor& x) { return i0(x); });
+}
+Tensor modified_bessel_i1(const In& x) {
+  return map_wide("modified_bessel_i1_cpu", x, [](const Tensor& x) { return i1(x); });
+}
 Tensor modified_bessel_k0(const In& x) {
-  return map_real(x, [](const Tensor& x) { return scaled_modified_bessel_k0(x) * exp(-x); });
+  return map_wide("modified_bessel_k0_cpu", x, [](const Tensor& x) { return scaled_modified_bessel_k0(x) * exp(-x); });
 }
 Tensor modified_bessel_k1(const In& x) {
-  return map_real(x, [](const Tensor& x) { return scaled_modified_bessel_k1(x) * exp(-x); });
+  return map_wide("modified_bessel_k1_cpu", x, [](const Tensor& x) { return scaled_modified_bessel_k1(x) * exp(-x); });
 }
 
 }  // namespace special

@@ -9,7 +9,7 @@ namespace braze {
 namespace {
 
 void require_moments(std::string_view function, const Tensor& x) {
-  require(is_float(x.dtype()), "{} only support floating point and complex dtypes", function);
+  require<NotImplementedError>(is_float(x.dtype()), "{} only support floating point and complex dtypes", function);
 }
 
 // In a wider type than x's, so that what is far from zero keeps its digits.
@@ -62,7 +62,7 @@ StdAndMean std_mean(const In& x, DimsView dims, double correction, bool keepdim)
 Tensor cov(const In& x, std::int64_t correction, const Tensor& fweights, const Tensor& aweights) {
   const Tensor& self = require_tensor("cov", x);
   require(self.dim() <= 2, "cov(): expected input to have two or fewer dimensions but got an input with {} dimensions", self.dim());
-  require(self.dtype() != DType::boolean, "cov(): bool dtype is not supported for input");
+  require<NotImplementedError>(self.dtype() != DType::boolean, "cov(): bool dtype is not supported for input");
   const SourceLine line(x.where());
   const Tensor rows = self.dim() < 2 ? self.reshape({1, self.numel()}) : self;
   const std::int64_t n = rows.size(1);

@@ -1,5 +1,7 @@
 #include "runtime/random.h"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -156,12 +158,22 @@ void normal_sixteen(Wide* data, Wide mean, Wide deviation) {
   }
 }
 
-// From sixteen elements on PyTorch transforms blocks of sixteen; a tail is drawn anew together with what precedes it.
+// From sixteen elements on PyTorch transforms blocks of sixteen; a tail is drawn anew together with what precedes it. Floats are all
+// drawn before the first block is transformed, halves block by block.
 template <class T>
 void fill_normal(Mersenne& g, std::int64_t count, double mean, double deviation, T* out) {
   using Wide = typename Bits<T>::Wide;
+  const auto draw_uniform = [&] { return static_cast<Wide>(g.uniform(uniform_digits<T>)); };
+  if constexpr (is_half_type<T>) {
+    for (std::int64_t i = 0; i < count; i += 16) {
+      std::array<Wide, 16> block;
+      for (Wide& v : block) v = draw_uniform();
+      normal_sixteen(block.data(), static_cast<Wide>(mean), static_cast<Wide>(deviation));
+      std::transform(block.begin(), block.end(), out + std::min(i, count - 16), Bits<T>::round);
+    }
+    return;
+  }
   std::vector<Wide> data(static_cast<std::size_t>(count));
-  const auto draw_uniform = [&] { return Bits<T>::widen(Bits<T>::round(static_cast<Wide>(g.uniform(uniform_digits<T>)))); };
   for (Wide& v : data) v = draw_uniform();
   for (std::int64_t i = 0; i + 16 <= count; i += 16)
     normal_sixteen(&data[static_cast<std::size_t>(i)], static_cast<Wide>(mean), static_cast<Wide>(deviation));

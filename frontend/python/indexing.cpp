@@ -40,7 +40,7 @@ Index entry(PyObject* p) {
   if (is_boolean(p)) return PyObject_IsTrue(p) == 1;
   if (is_tensor(p)) {
     const Tensor& t = tensor_of(p);
-    if (t.dim() == 0 && is_integer(p)) return t.item_int();
+    if (t.dim() == 0 && is_integer(p) && t.dtype() != DType::u8) return t.item_int();  // a uint8 is a mask
     return t;
   }
   if (is_integer(p)) return to_integer(p);

@@ -2,6 +2,7 @@
 #include "braze/linalg.h"
 
 #include "frontend/python/signature.h"
+#include "ir/error.h"
 
 namespace braze::python {
 
@@ -106,7 +107,11 @@ const Rows rows{
     {"pinverse(Tensor input, float rcond=1e-15)", function | method, [](Arguments& a) { return pinverse(a.in(0), a.number(1)); },
      "The Moore-Penrose inverse."},
     {"cholesky(Tensor input, bool upper=False)", function | method | out,
-     [](Arguments& a) { return cholesky(a.in(0), a.boolean(1)); }, "The triangular factor of positive-definite matrices."},
+     [](Arguments&) -> Tensor {
+       fail("This function was deprecated since version 1.9 and is now removed. `torch.cholesky` is deprecated in favor of "
+            "`torch.linalg.cholesky`.");
+     },
+     "Refused: linalg.cholesky."},
     {"cholesky_solve(Tensor input, Tensor input2, bool upper=False)", function | method | out,
      [](Arguments& a) { return cholesky_solve(a.in(0), a.tensor(1), a.boolean(2)); },
      "X with A X = input, given the Cholesky factor of A."},
