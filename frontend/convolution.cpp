@@ -326,6 +326,8 @@ std::int64_t blocks(const Windows& w, std::size_t i, std::int64_t size) {
 Tensor unfold(const In& input, SizesView kernel_size, SizesView dilation, SizesView padding, SizesView stride) {
   const SourceLine line(input.where());
   const Tensor& given = tensor_argument(input, "unfold", "input");
+  require<IndexError>(given.dim() > 2, "Dimension out of range (expected to be in range of [{}, {}], but got {})", -given.dim(),
+                      given.dim() - 1, given.dim());
   const Windows w = two_dims("im2col", kernel_size, dilation, padding, stride);
   if (is_integer(given.dtype())) not_implemented_for("im2col_out_cpu", given.dtype());
   require<ShapeError>(

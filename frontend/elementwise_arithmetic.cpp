@@ -31,7 +31,7 @@ Tensor add_scaled(ir::Op op, const In& a, const In& b, Scalar alpha) {
   return op == ir::Op::add ? start + product : start - product;
 }
 
-bool is_one(Scalar alpha) { return !alpha.is_floating() && alpha == 1; }
+bool is_one(Scalar alpha) { return alpha.kind() == Scalar::Kind::integer && alpha == 1; }
 
 }  // namespace
 
@@ -132,7 +132,7 @@ DType clamp_type(const In& x, const Limit& min, const Limit& max) {
     if (limit->get()) operands[count++] = &*limit->get();
   const DType type = result_type(std::span(operands).first(count));
   const auto is_number = [](const Limit& limit) { return limit.get() && limit.get()->is_scalar(); };
-  if (type == DType::boolean && (is_number(min) || is_number(max))) not_implemented_for("clamp_scalar_cpu", type);
+  if (type == DType::boolean && (is_number(min) || is_number(max) || (min.get() && max.get()))) not_implemented_for("clamp_scalar_cpu", type);
   return type;
 }
 
@@ -284,7 +284,7 @@ Tensor isclose(const In& a, const In& b, double rtol, double atol, bool equal_na
   if (equal_nan && is_float(x.dtype())) close = close | (isnan(x) & isnan(y));
   if (rtol == 0 && atol == 0) return close;  // else an infinity would be near every number
   const Tensor real = y.to(to_floating(y.dtype()));
-  const Tensor allowed = atol + abs(rtol * real), error = abs(x - real);
+  const Tensor allowed = atol + abs(rtol * real), error = abs(x.to(real.dtype()) - real);
   return close | (isfinite(error) & (error <= allowed));
 }
 

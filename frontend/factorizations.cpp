@@ -114,7 +114,7 @@ std::tuple<Tensor, Tensor, Tensor> lu_unpack(const In& LU_data, const Tensor& LU
           "used with the output produced by torch.linalg.lu_factor");
   const Tensor none = zeros({0}, {lu.dtype()});
   std::tuple<Tensor, Tensor, Tensor> out{none, none, none};
-  if (unpack_pivots) std::get<0>(out) = permutation_matrix(LU_pivots, lu.size(-2), lu.dtype());
+  if (unpack_pivots) std::get<0>(out) = permutation_matrix(LU_pivots, lu.size(-2), DType::f32).to(lu.dtype());
   if (unpack_data) std::tie(std::get<1>(out), std::get<2>(out)) = unpack_factors(lu);
   return out;
 }

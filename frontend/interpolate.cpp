@@ -224,15 +224,20 @@ Tensor interpolate(const In& input, const InterpolateOptions& options) {
                   requested_dims(options, std::span(sizes).subspan(2))};
   if (r.mode == "area") return area(x, r.dims);
   const bool picks = r.mode == "nearest" || r.mode == "nearest-exact";
-  if (!is_float(x.dtype()) && !(picks && x.dtype() == DType::u8))
+  const bool bytes = x.dtype() == DType::u8 && (r.mode == "bilinear" || r.mode == "bicubic");
+  if (!is_float(x.dtype()) && !bytes && !(picks && x.dtype() == DType::u8))
     not_implemented_for(picks                 ? "compute_indices_weights_nearest"
                         : r.mode == "bicubic" ? "compute_indices_weights_cubic"
                                               : "compute_indices_weights_linear",
                         x.dtype());
   const auto resampled = [&](Tensor out) {
-    for (std::size_t i = r.dims.size(); i-- > 0;) out = resample(out, static_cast<std::int64_t>(2 + i), taps_of(r, r.dims[i]));
+    for (std::size_t i = r.dims.size(); i-- > 0;) {
+      out = resample(out, static_cast<std::int64_t>(2 + i), taps_of(r, r.dims[i]));
+      if (bytes) out = clamp(floor(out + 0.5), 0, 255);  // each pass leaves bytes
+    }
     return out;
   };
+  if (bytes) return resampled(x.to(DType::f32)).to(x.dtype());
   return picks ? resampled(x) : in_compute_type(x, resampled);
 }
 

@@ -38,14 +38,20 @@ Slices slices(std::string_view what, const Tensor& x, std::int64_t dim, const Te
   return s;
 }
 
-engine::Value slice_positions(const Slices& s, const std::source_location& where) {
+// What PyTorch says of an index outside: its functions differ.
+enum class Outside { in_self, named };
+
+engine::Value slice_positions(const Slices& s, const std::source_location& where, Outside outside = Outside::in_self) {
   PositionSum sum(s.sizes, s.layout.offset, where);
   for (std::size_t axis = 0; axis < s.sizes.size(); ++axis) {
     if (axis != s.axis) {
       sum.add_axis(axis, s.layout.strides[axis]);
       continue;
     }
-    require<IndexError>(!known_out_of_bounds(s.index, s.layout.sizes[axis], false), "index out of range in self");
+    const auto beyond = known_out_of_bounds(s.index, s.layout.sizes[axis], false);
+    require(!beyond || outside == Outside::in_self, "index {} is out of bounds for dimension {} with size {}", beyond.value_or(0),
+            axis, s.layout.sizes[axis]);
+    require<IndexError>(!beyond, "index out of range in self");
     Sizes alone(s.sizes.size(), 1);
     alone[axis] = s.sizes[axis];
     sum.add_checked_index(s.index.reshape(alone), s.layout.sizes[axis], s.layout.strides[axis]);
@@ -239,6 +245,11 @@ Tensor& PickingMethods::index_copy_(std::int64_t dim, const Tensor& index, const
   require(source.is_scalar() || source.tensor().dtype() == x.dtype(),
           "index_copy_(): self and source expected to have the same dtype, but got (self) {} and (source) {}",
           info(x.dtype()).torch_name, source.is_scalar() ? "" : info(source.tensor().dtype()).torch_name);
+  if (!source.is_scalar() && source.tensor().dim() == x.dim() && x.dim() > 0) {
+    const std::int64_t given = source.tensor().size(static_cast<std::int64_t>(s.axis));
+    require<IndexError>(given == s.index.numel(), "index_copy_(): Number of indices ({}) should be equal to source.size(dim) ({})",
+                        s.index.numel(), given);
+  }
   write_at(checked(x), slice_positions(s, source.where()), fitted(source, x.dtype(), s.sizes, where), ir::Put::Combine::assign,
            where);
   return x;
@@ -256,7 +267,7 @@ Tensor& PickingMethods::index_add_(std::int64_t dim, const Tensor& index, const 
           sizes_text(x.sizes()));
   const Tensor added = source.is_scalar() ? full({}, source.scalar(), {x.dtype()}) : source.tensor();
   const Tensor scaled = alpha == 1 ? added : mul(In(added, source.where()), In(full({}, alpha, {x.dtype()}), source.where()));
-  write_at(checked(x), slice_positions(s, source.where()), fitted(In(scaled, source.where()), x.dtype(), s.sizes, where),
+  write_at(checked(x), slice_positions(s, source.where(), Outside::named), fitted(In(scaled, source.where()), x.dtype(), s.sizes, where),
            ir::Put::Combine::add, where);
   return x;
 }

@@ -232,7 +232,11 @@ Tensor normal(double mean, double deviation, SizesView sizes, RandomOptions opti
 Tensor normal(const In& mean, const In& deviation, RandomOptions options) {
   const auto sizes_or_none = [](const In& x) { return x.is_scalar() ? Sizes{} : x.tensor().sizes(); };
   const Dims common = broadcast_sizes(sizes_or_none(mean), sizes_or_none(deviation));
-  if (deviation.is_scalar()) require_deviation(deviation.scalar().to_double());
+  if (deviation.is_scalar())
+    require_deviation(deviation.scalar().to_double());
+  else
+    require(deviation.tensor().numel() == 0 || deviation.tensor().min().item_double() >= 0,
+            "normal expects all elements of std >= 0.0");
   const DType type = !mean.is_scalar()        ? mean.tensor().dtype()
                      : !deviation.is_scalar() ? deviation.tensor().dtype()
                                               : get_default_dtype();
@@ -301,7 +305,14 @@ Tensor multinomial(const In& weights, std::int64_t samples, bool replacement, Ra
 Tensor& RandomMethods::uniform_(double from, double to, Generator* generator, std::source_location where) {
   Tensor& x = self_of(this);
   require_floating("check_uniform_bounds", x.dtype());
+  const FloatInfo range = finfo(x.dtype());
+  require(from >= range.min && from <= range.max, "from is out of bounds for {}", info(x.dtype()).scalar_name);
+  require(to >= range.min && to <= range.max, "to is out of bounds for {}", info(x.dtype()).scalar_name);
   require(from <= to, "uniform_ expects to return a [from, to) range, but found from={} > to={}", from, to);
+  require(to - from <= range.max,
+          "uniform_ expects to-from <= std::numeric_limits<{}>::max(), but found to={} and from={} which result in to-from to "
+          "exceed the limit",
+          info(x.dtype()).scalar_name, to, from);
   fill(x, Kind::uniform, In(from, where), In(to, where), generator, where);
   return x;
 }

@@ -178,6 +178,9 @@ Tensor cholesky_inverse(const In& L, bool upper) {
 
 namespace {
 
+constexpr const char other_types[] = "This function doesn't handle types other than float and double";
+bool has_factorizations(const Tensor& x) { return is_float(x.dtype()) && !is_half(x.dtype()); }
+
 double default_tolerance(const Tensor& a) {
   const double epsilon = a.dtype() == DType::f64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
   return epsilon * static_cast<double>(std::max(a.size(-1), a.size(-2)));
@@ -197,7 +200,11 @@ Tensor inverse_of_large(const Tensor& values, const Tensor& limit) {
 
 Tensor linalg::pinv(const In& A, std::optional<double> atol, std::optional<double> rtol, bool hermitian) {
   const SourceLine line(A.where());
-  const Tensor& a = hermitian ? square_matrices(A, "linalg.pinv") : factorized(A, "linalg.pinv");
+  const Tensor& given = tensor_argument(A, "linalg.pinv", "A");
+  require(has_factorizations(given) && given.dim() >= 2,
+          "linalg.pinv({}{{{}}}): expected a tensor with 2 or more dimensions of float, double, cfloat or cdouble types",
+          info(given.dtype()).scalar_name, sizes_text(given.sizes()));
+  const Tensor& a = hermitian ? square_matrices(A, "linalg.pinv") : given;
   if (a.numel() == 0) {
     Sizes sizes = a.sizes();
     std::swap(sizes[sizes.size() - 1], sizes[sizes.size() - 2]);
@@ -216,6 +223,7 @@ Tensor pinverse(const In& input, double rcond) { return linalg::pinv(input, {}, 
 
 Tensor linalg::matrix_rank(const In& A, std::optional<double> atol, std::optional<double> rtol, bool hermitian) {
   const SourceLine line(A.where());
+  require(has_factorizations(tensor_argument(A, "linalg.matrix_rank", "A")), other_types);
   const Tensor& a = hermitian ? square_matrices(A, "linalg.matrix_rank") : factorized(A, "linalg.matrix_rank");
   if (a.numel() == 0) {
     const Dims batch = batch_of(a);
@@ -229,6 +237,7 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> linalg::lstsq(const In& A, const Tens
                                                          std::string_view driver) {
   const SourceLine line(A.where());
   constexpr std::string_view name = "torch.linalg.lstsq";
+  require(has_factorizations(tensor_argument(A, name, "A")), other_types);
   const Tensor& a = factorized(A, name, "A");
   require(B.dim() > 0, "torch.linalg.lstsq: other must have at least 1 dimension.");
   require_one_type(name, a, B);

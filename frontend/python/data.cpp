@@ -26,32 +26,30 @@ Object items_of(PyObject* p) { return Object::steal(PySequence_Fast(p, "a sequen
 
 constexpr std::size_t most_dims = 64;
 
-// As PyTorch: the shape that the first item of each level suggests.
+// As PyTorch: the shape that the first item of each level suggests. A tensor among the items stands for a number.
 Sizes infer_sizes(PyObject* data) {
   Sizes sizes;
   Object level = Object::share(data);
-  while (is_sequence(level.get()) || is_tensor(level.get())) {
-    if (is_tensor(level.get())) {
-      for (const std::int64_t s : tensor_of(level.get()).sizes()) sizes.push_back(s);
-      break;
-    }
+  while (is_sequence(level.get())) {
     const Py_ssize_t length = PySequence_Size(level.get());
     if (length < 0) throw PythonError{};
     sizes.push_back(length);
     if (sizes.size() > most_dims) raise(PyExc_ValueError, "too many dimensions '{}'", type_name(data));
     if (length == 0) break;
     level = Object::steal(PySequence_GetItem(level.get(), 0));
+    if (PyUnicode_Check(level.get())) raise(PyExc_ValueError, "too many dimensions 'str'");
   }
   return sizes;
 }
 
 // The dtype of a number as data.
 DType dtype_of_item(PyObject* p) {
-  if (PyFloat_Check(p)) return get_default_dtype();
+  if (PyFloat_CheckExact(p)) return get_default_dtype();
   if (PyBool_Check(p)) return DType::boolean;
   if (PyLong_Check(p)) return DType::i64;
   if (is_tensor(p)) return tensor_of(p).dtype();
   if (is_numpy_scalar(p)) return dtype_of_numpy(Object::steal(PyObject_GetAttrString(p, "dtype")).get());
+  if (PyFloat_Check(p)) return get_default_dtype();
   if (PyComplex_Check(p)) raise(PyExc_TypeError, "complex data is not supported: {}", repr_text(p));
   if (p == Py_None) raise(PyExc_RuntimeError, "Could not infer dtype of NoneType");
   raise(PyExc_RuntimeError, "Could not infer dtype of {}", type_name(p));
@@ -65,11 +63,9 @@ void infer_dtype(PyObject* data, std::optional<DType>& type) {
     return;
   }
   const Object items = items_of(data);
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
-    PyObject* item = PySequence_Fast_GET_ITEM(items.get(), i);
-    if (PyUnicode_Check(item)) raise(PyExc_ValueError, "too many dimensions 'str'");
-    infer_dtype(item, type);
-  }
+  const Py_ssize_t count = PySequence_Fast_GET_SIZE(items.get());
+  if (count == 0) type = type ? promote_types(*type, get_default_dtype()) : get_default_dtype();
+  for (Py_ssize_t i = 0; i < count; ++i) infer_dtype(PySequence_Fast_GET_ITEM(items.get(), i), type);
 }
 
 class Filler {
@@ -132,19 +128,19 @@ class Filler {
   std::int64_t integer(PyObject* p) const {
     if (!is_real(p)) raise(PyExc_TypeError, "an integer is required (got type {})", type_name(p));
     if (PyFloat_Check(p) || (is_numpy_scalar(p) && !is_integer(p) && !is_boolean(p))) {
-      const double value = to_real(p);
-      if (std::isnan(value)) raise(PyExc_ValueError, "cannot convert float NaN to integer");
-      if (std::isinf(value)) raise(PyExc_OverflowError, "cannot convert float infinity to integer");
-      return static_cast<std::int64_t>(value);
-    }
-    const std::int64_t value = whole(p);
-    const int bits = size_of(type_) * 8;
-    if (bits < 64) {
-      const std::int64_t low = is_signed(type_) ? -(std::int64_t{1} << (bits - 1)) : 0;
-      const std::int64_t high = is_signed(type_) ? (std::int64_t{1} << (bits - 1)) - 1 : (std::int64_t{1} << bits) - 1;
-      require<Error>(low <= value && value <= high, "value cannot be converted to type {} without overflow",
+      const double value = std::trunc(to_real(p));
+      require<Error>(value >= -0x1p63 && value < 0x1p63, "value cannot be converted to type {} without overflow",
                      info(type_).torch_name);
+      return fitting(static_cast<std::int64_t>(value));
     }
+    return fitting(whole(p));
+  }
+
+  // Negative numbers wrap in uint8.
+  std::int64_t fitting(std::int64_t value) const {
+    const IntegerInfo range = iinfo(type_);
+    require<Error>((is_signed(type_) ? range.min : -range.max) <= value && value <= range.max,
+                   "value cannot be converted to type {} without overflow", info(type_).torch_name);
     return value;
   }
 
@@ -177,6 +173,10 @@ namespace {
 
 bool is_numpy_array(PyObject* p) { return std::string_view(Py_TYPE(p)->tp_name) == "numpy.ndarray"; }
 
+bool is_list_of_arrays(PyObject* p) {
+  return (PyList_Check(p) || PyTuple_Check(p)) && PySequence_Fast_GET_SIZE(p) > 0 && is_numpy_array(PySequence_Fast_GET_ITEM(p, 0));
+}
+
 Object array_tensor(PyObject* array) {
   static PyObject* convert =
       Object::steal(PyObject_GetAttrString(Object::steal(PyImport_ImportModule("braze._creation")).get(), "array_tensor"))
@@ -190,6 +190,12 @@ Tensor tensor_from_data(PyObject* data, std::optional<DType> type) {
   if (is_tensor(data)) return tensor_of(data).to(type, true);
   if (is_numpy_array(data)) return tensor_of(array_tensor(data).get()).to(type, false);
   const Sizes sizes = infer_sizes(data);
+  if (is_list_of_arrays(data) &&
+      PyErr_WarnEx(PyExc_UserWarning,
+                   "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a "
+                   "single numpy.ndarray with numpy.array() before converting to a tensor.",
+                   1) < 0)
+    throw PythonError{};
   if (!type) {
     infer_dtype(data, type);
     if (!type) type = get_default_dtype();
@@ -199,7 +205,7 @@ Tensor tensor_from_data(PyObject* data, std::optional<DType> type) {
   std::int64_t count = 1;
   for (const std::int64_t s : sizes) count *= s;
   std::vector<std::byte> bytes(static_cast<std::size_t>(count * size_of(*type)));
-  Filler(*type, bytes.data()).fill(data, sizes);
+  if (count > 0) Filler(*type, bytes.data()).fill(data, sizes);
   return from_bytes(bytes.data(), sizes, *type);
 }
 

@@ -8,8 +8,10 @@ namespace braze::python {
 
 namespace {
 
-// Python's int of any sign, wrapped to 64 bits as torch.manual_seed does; past that a RuntimeError.
+// Python's int of any sign, wrapped to 64 bits as torch.manual_seed does; past that a ValueError.
 std::int64_t to_seed(nb::handle number) {
+  if (!PyLong_Check(number.ptr()) && !is_integer(number.ptr()))
+    raise(PyExc_RuntimeError, "manual_seed expected a long, but got {}", type_name(number.ptr()));
   const Object index = Object::steal(PyNumber_Index(number.ptr()));
   int overflow = 0;
   const long long value = PyLong_AsLongLongAndOverflow(index.get(), &overflow);
@@ -17,7 +19,7 @@ std::int64_t to_seed(nb::handle number) {
   const unsigned long long wide = PyLong_AsUnsignedLongLong(index.get());
   if (PyErr_Occurred()) {
     PyErr_Clear();
-    raise(PyExc_RuntimeError, "Overflow when unpacking long, seed {} is not of 64 bits", repr_text(index.get()));
+    raise(PyExc_ValueError, "Overflow when unpacking long long: seed {} is not of 64 bits", repr_text(index.get()));
   }
   return static_cast<std::int64_t>(wide);
 }
@@ -79,7 +81,11 @@ void add_generator(nb::module_& m) {
   m.def(
       "manual_seed",
       [](nb::handle seed) {
-        translated([&] { default_generator().manual_seed(to_seed(seed)); });
+        // Whatever int() takes, as in PyTorch.
+        translated([&] {
+          const Object number = Object::steal(PyNumber_Long(seed.ptr()));
+          default_generator().manual_seed(to_seed(number.get()));
+        });
         return nb::module_::import_("braze").attr("default_generator");
       },
       nb::arg("seed"), "Seeds the default generator and returns it.");

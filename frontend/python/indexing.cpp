@@ -101,7 +101,9 @@ int set_item(PyObject* self, PyObject* key, PyObject* value) {
     const Entries entries(key);
     if (is_tensor(value)) {
       t.index_assign(entries.view(), tensor_of(value));
-    } else if (PyFloat_Check(value) || PyLong_Check(value) ||
+    } else if (PyLong_Check(value) && !PyBool_Check(value)) {
+      t.index_assign(entries.view(), to_integer(value));
+    } else if (PyFloat_Check(value) || PyBool_Check(value) ||
                PyComplex_Check(value)) {  // NumPy's other scalars are refused, as in PyTorch
       t.index_assign(entries.view(), to_scalar(value));
     } else {

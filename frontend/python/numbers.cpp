@@ -41,11 +41,11 @@ bool is_integer_tensor(PyObject* p) {
   return is_tensor(p) && tensor_of(p).dim() == 0 && !is_float(tensor_of(p).dtype()) && tensor_of(p).dtype() != DType::boolean;
 }
 
-std::int64_t from_python_int(PyObject* p) {
+std::int64_t from_python_int(PyObject* p, PyObject* error = PyExc_ValueError, const char* words = "Overflow when unpacking long long") {
   int overflow = 0;
   const long long value = PyLong_AsLongLongAndOverflow(p, &overflow);
   if (value == -1 && PyErr_Occurred()) throw PythonError{};
-  if (overflow) raise(PyExc_RuntimeError, "Overflow when unpacking long long");
+  if (overflow) raise(error, "{}: {}", words, repr_text(p));
   return value;
 }
 
@@ -84,7 +84,7 @@ double to_real(PyObject* p) {
 Scalar to_scalar(PyObject* p) {
   if (PyFloat_Check(p)) return PyFloat_AS_DOUBLE(p);
   if (PyBool_Check(p)) return p == Py_True;
-  if (PyLong_Check(p)) return from_python_int(p);
+  if (PyLong_Check(p)) return from_python_int(p, PyExc_OverflowError, "int too big to convert");
   if (is_tensor(p)) {
     const Tensor& t = tensor_of(p);
     if (is_float(t.dtype())) return t.item_double();

@@ -110,9 +110,9 @@ bool is_real(PyObject* p);     // bool, int, float and NumPy's
 bool is_boolean(PyObject* p);  // bool and numpy.bool_
 bool is_number(PyObject* p);   // is_real, and complex
 bool is_numpy_scalar(PyObject* p);
-std::int64_t to_integer(PyObject* p);  // raises RuntimeError "Overflow when unpacking long" past 64 bits
+std::int64_t to_integer(PyObject* p);  // past 64 bits a ValueError
 double to_real(PyObject* p);
-Scalar to_scalar(PyObject* p);
+Scalar to_scalar(PyObject* p);  // past 64 bits an OverflowError
 PyObject* from_scalar(const Scalar& scalar);
 // A tuple or list of integers.
 bool is_integers(PyObject* p);
@@ -125,7 +125,7 @@ DType to_dtype(PyObject* p);
 PyObject* make_size(std::span<const std::int64_t> sizes);  // braze.Size
 bool is_device(PyObject* p);                               // a device, its name, or an index
 // Raises where the device is unknown, or known and not supported.
-void require_supported_device(PyObject* p);
+void require_supported_device(PyObject* p, bool creating = false);
 bool is_layout(PyObject* p);
 bool is_memory_format(PyObject* p);
 MemoryFormat to_memory_format(PyObject* p);

@@ -175,7 +175,20 @@ bool Arguments::boolean(std::size_t i) const {
 Sizes Arguments::ints(std::size_t i) const {
   PyObject* value = values_[i];
   if (value == Py_None) return {};
-  if (PyTuple_Check(value) || PyList_Check(value)) return to_integers(value);
+  if (PyTuple_Check(value) || PyList_Check(value)) {
+    const Parameter& p = signature_->parameters[i];
+    Sizes out;
+    for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(value); ++k) {
+      PyObject* item = PySequence_Fast_GET_ITEM(value, k);
+      int overflow = 0;
+      if (PyLong_Check(item) && (PyLong_AsLongLongAndOverflow(item, &overflow), overflow))
+        raise(PyExc_TypeError,
+              "{}(): argument '{}' failed to unpack the object at pos {} with error \"Overflow when unpacking long long: {}\"",
+              signature_->name, p.name, k + 1, repr_text(item));
+      out.push_back(to_integer(item));
+    }
+    return out;
+  }
   const auto size = static_cast<std::size_t>(std::max(1, signature_->parameters[i].size));
   return Sizes(size, to_integer(value));
 }
@@ -190,11 +203,15 @@ std::vector<double> Arguments::numbers(std::size_t i) const {
   return list;
 }
 
+std::optional<DType> Arguments::dtype_or_out(std::size_t i) const {
+  return none(i) && out_tensor() ? out_tensor()->dtype() : dtype_or_none(i);
+}
+
 TensorOptions Arguments::options() const {
   const auto at = static_cast<std::size_t>(signature_->options_at);
   TensorOptions options;
-  options.dtype = dtype_or_none(at);
-  if (!none(at + 2)) require_supported_device(values_[at + 2]);
+  options.dtype = dtype_or_out(at);
+  if (!none(at + 2)) require_supported_device(values_[at + 2], true);
   return options;
 }
 
@@ -304,15 +321,17 @@ namespace {
 
 int category(DType t) { return t == DType::boolean ? 0 : is_float(t) ? 2 : 1; }
 
-void write_result(const Tensor& result, Tensor& target, bool may_resize) {
+enum class Writing { in_place, out_exact, out_cast };
+
+void write_result(const Tensor& result, Tensor& target, Writing how) {
   const DType from = result.dtype(), to = target.dtype();
-  static constexpr std::array<const char*, dtype_count> type_names{"Bool", "Byte", "Char",     "Short", "Int",
-                                                                   "Long", "Half", "BFloat16", "Float", "Double"};
-  require(category(from) <= category(to), "result type {} can't be cast to the desired output type {}",
-          type_names[static_cast<std::size_t>(from)], type_names[static_cast<std::size_t>(to)]);
+  require(category(from) <= category(to), "result type {} can't be cast to the desired output type {}", info(from).scalar_name,
+          info(to).scalar_name);
+  require(from == to || how != Writing::out_exact, "Expected out tensor to have dtype {}, but got {} instead",
+          info(from).torch_name, info(to).torch_name);
   const Sizes have = target.sizes(), want = result.sizes();
   if (have != want) {
-    require<ShapeError>(may_resize, "output with shape [{}] doesn't match the broadcast shape [{}]", fmt::join(have, ", "),
+    require<ShapeError>(how != Writing::in_place, "output with shape [{}] doesn't match the broadcast shape [{}]", fmt::join(have, ", "),
                         fmt::join(want, ", "));
     if (target.numel() != 0 &&
         PyErr_WarnEx(
@@ -329,8 +348,8 @@ void write_result(const Tensor& result, Tensor& target, bool may_resize) {
   target.copy_(result);
 }
 
-void write_results(PyObject* results, PyObject* targets, bool may_resize, const std::string& name) {
-  if (is_tensor(results)) return write_result(tensor_of(results), tensor_of(targets), may_resize);
+void write_results(PyObject* results, PyObject* targets, Writing how, const std::string& name) {
+  if (is_tensor(results)) return write_result(tensor_of(results), tensor_of(targets), how);
   const Py_ssize_t count = PyTuple_Check(results) ? PyTuple_GET_SIZE(results) : -1;
   if (PySequence_Fast_GET_SIZE(targets) != count)
     raise(PyExc_TypeError, "{}(): argument 'out' must be a tuple of {} Tensors, not of {}", name, count,
@@ -339,7 +358,7 @@ void write_results(PyObject* results, PyObject* targets, bool may_resize, const 
     PyObject* target = PySequence_Fast_GET_ITEM(targets, i);
     if (!is_tensor(target))
       raise(PyExc_TypeError, "{}(): argument 'out' must be tuple of Tensors, not tuple with {}", name, type_name(target));
-    write_result(tensor_of(PyTuple_GET_ITEM(results, i)), tensor_of(target), may_resize);
+    write_result(tensor_of(PyTuple_GET_ITEM(results, i)), tensor_of(target), how);
   }
 }
 
@@ -381,11 +400,12 @@ PyObject* Function::invoke(const Signature& signature, Arguments& arguments) con
   if (writes_back) {
     for (std::size_t i = 1; i < signature.parameters.size(); ++i)
       if (arguments.is_tensor(i)) require_no_partial_overlap(*arguments.tensor(0).impl(), arguments.tensor(i));
-    write_results(result.get(), arguments.values_[0], false, name);
+    write_results(result.get(), arguments.values_[0], Writing::in_place, name);
     return Py_NewRef(arguments.values_[0]);
   }
   if (arguments.out_) {
-    write_results(result.get(), arguments.out_, true, name);
+    const bool casts = (signature.row->flags & out_casts) == out_casts;
+    write_results(result.get(), arguments.out_, casts ? Writing::out_cast : Writing::out_exact, name);
     result = PyList_Check(arguments.out_) ? Object::steal(PySequence_Tuple(arguments.out_)) : Object::share(arguments.out_);
   }
   if (signature.options_at >= 0) {

@@ -26,6 +26,7 @@
 //   `?` allows None. `int[N]` also takes one int. An `int[]` that is the only positional argument (self apart) may be spread:
 //   zeros(2, 3), x.view(2, -1). After `*,` come keyword-only arguments. Defaults: None, True, 1, 1e-5, inf, [], [1, 1], "text".
 // * NumPy's names are taken too: axis for dim, keepdims for keepdim, x and a for input, x2 for other.
+// * `out` demands the result's dtype of the tensor; `out_casts` takes any that it may be cast to.
 // * Flags: `function` (braze.f), `method` (Tensor.f), `linalg`, `special`, `functional` (braze.nn.functional.f), `fft`;
 //   `out`: takes out=, resized where needed, written with PyTorch's rule for casts, returned;
 //   `inplace`: there is Tensor.f_ too (and braze.f_ where there is a function): the result is written through the tensor by
@@ -50,7 +51,8 @@
 
 namespace braze::python {
 
-inline constexpr unsigned function = 1, method = 2, linalg = 4, special = 8, functional = 16, fft = 32, out = 64, inplace = 128;
+inline constexpr unsigned function = 1, method = 2, linalg = 4, special = 8, functional = 16, fft = 32, out = 64, inplace = 128,
+                          out_casts = 256 | out;
 
 struct Signature;
 
@@ -98,7 +100,11 @@ class Arguments {
   std::optional<DType> dtype_or_none(std::size_t i) const {
     return optional(i, [&] { return dtype(i); });
   }
-  // Of `Options`: dtype; layout and device have been checked.
+  // The same, or out='s.
+  std::optional<DType> dtype_or_out(std::size_t i) const;
+  // out= where it is one tensor.
+  const Tensor* out_tensor() const { return out_ && python::is_tensor(out_) ? &tensor_of(out_) : nullptr; }
+  // Of `Options`: dtype (or out='s); layout and device have been checked.
   TensorOptions options() const;
 
  private:

@@ -91,8 +91,10 @@ const Rows rows{
     {"can_cast(ScalarType from_, ScalarType to) -> bool", function, [](Arguments& a) { return can_cast(a.dtype(0), a.dtype(1)); },
      "Whether results of the first dtype may be written into the second."},
     // ---- the engine ----
-    {"set_num_threads(int num) -> None", function,
+    {"set_num_threads(object num) -> None", function,
      [](Arguments& a) {
+       if (!PyLong_Check(a.object(0)) || PyBool_Check(a.object(0)))
+         raise(PyExc_RuntimeError, "set_num_threads expects an int, but got {}", type_name(a.object(0)));
        require<Error>(a.integer(0) > 0, "set_num_threads expects a positive integer");
        set_num_threads(static_cast<int>(a.integer(0)));
      },

@@ -35,14 +35,14 @@ Object print_options() {
 }
 
 const Rows rows{
-    {"zeros(int[] size, *, Options)", function | out, [](Arguments& a) { return zeros(a.ints(0), a.options()); },
+    {"zeros(int[] size, *, Options)", function | out_casts, [](Arguments& a) { return zeros(a.ints(0), a.options()); },
      "Filled with 0. RuntimeError for a negative size. https://pytorch.org/docs/stable/generated/torch.zeros.html"},
-    {"ones(int[] size, *, Options)", function | out, [](Arguments& a) { return ones(a.ints(0), a.options()); },
+    {"ones(int[] size, *, Options)", function | out_casts, [](Arguments& a) { return ones(a.ints(0), a.options()); },
      "Filled with 1. https://pytorch.org/docs/stable/generated/torch.ones.html"},
-    {"full(int[] size, Scalar fill_value, *, Options)", function | out,
+    {"full(int[] size, Scalar fill_value, *, Options)", function | out_casts,
      [](Arguments& a) { return full(a.ints(0), a.scalar(1), a.options()); },
      "Filled with a value, of its dtype unless told. https://pytorch.org/docs/stable/generated/torch.full.html"},
-    {"empty(int[] size, *, Options, MemoryFormat? memory_format=None)", function | out,
+    {"empty(int[] size, *, Options, MemoryFormat? memory_format=None)", function | out_casts,
      [](Arguments& a) { return empty(a.ints(0), a.options(), format_or(a, 1 + options_length, MemoryFormat::contiguous)); },
      "Not to be read before it is written; zeros, or NaN with BRAZE_FILL=nan. "
      "https://pytorch.org/docs/stable/generated/torch.empty.html"},
@@ -80,19 +80,19 @@ const Rows rows{
      [](Arguments& a) { return tensor_from_data(a.object(1), a.options().dtype.value_or(a.tensor(0).dtype())); },
      "tensor() of input's dtype."},
 
-    {"arange(Scalar end, *, Options)", function | out, [](Arguments& a) { return arange(a.scalar(0), a.options()); },
+    {"arange(Scalar end, *, Options)", function | out_casts, [](Arguments& a) { return arange(a.scalar(0), a.options()); },
      "Numbers from start to before end; integers give int64. https://pytorch.org/docs/stable/generated/torch.arange.html"},
-    {"arange(Scalar start, Scalar end, Scalar step=1, *, Options)", function | out,
+    {"arange(Scalar start, Scalar end, Scalar step=1, *, Options)", function | out_casts,
      [](Arguments& a) { return arange(a.scalar(0), a.scalar(1), a.scalar(2), a.options()); }},
-    {"linspace(Scalar start, Scalar end, int steps, *, Options)", function | out,
+    {"linspace(Scalar start, Scalar end, int steps, *, Options)", function | out_casts,
      [](Arguments& a) { return linspace(a.scalar(0), a.scalar(1), a.integer(2), a.options()); },
      "Evenly spaced, both ends included. https://pytorch.org/docs/stable/generated/torch.linspace.html"},
-    {"logspace(Scalar start, Scalar end, int steps, float base=10.0, *, Options)", function | out,
+    {"logspace(Scalar start, Scalar end, int steps, float base=10.0, *, Options)", function | out_casts,
      [](Arguments& a) { return logspace(a.scalar(0), a.scalar(1), a.integer(2), a.number(3), a.options()); },
      "base to the power of evenly spaced numbers. https://pytorch.org/docs/stable/generated/torch.logspace.html"},
-    {"eye(int n, *, Options)", function | out, [](Arguments& a) { return eye(a.integer(0), a.options()); },
+    {"eye(int n, *, Options)", function | out_casts, [](Arguments& a) { return eye(a.integer(0), a.options()); },
      "The identity. https://pytorch.org/docs/stable/generated/torch.eye.html"},
-    {"eye(int n, int m, *, Options)", function | out, [](Arguments& a) { return eye(a.integer(0), a.integer(1), a.options()); }},
+    {"eye(int n, int m, *, Options)", function | out_casts, [](Arguments& a) { return eye(a.integer(0), a.integer(1), a.options()); }},
     {"tril_indices(int row, int col, int offset=0, *, Options)", function,
      [](Arguments& a) { return tril_indices(a.integer(0), a.integer(1), a.integer(2), a.options()); },
      "Rows and columns of a lower triangle. https://pytorch.org/docs/stable/generated/torch.tril_indices.html"},
@@ -104,7 +104,8 @@ const Rows rows{
      "bool? sci_mode=None) -> None",
      function,
      [](Arguments& a) {
-       const std::optional<std::string> profile = a.string_or_none(4);
+       std::optional<std::string> profile = a.string_or_none(4);
+       if (profile && *profile != "default" && *profile != "short" && *profile != "full") profile.reset();  // as PyTorch
        set_printoptions({a.integer_or_none(0), count_or_none(a, 1), a.integer_or_none(2), a.integer_or_none(3),
                          a.boolean_or_none(5), profile ? std::string_view(*profile) : std::string_view()});
      },

@@ -9,7 +9,7 @@ namespace braze::python {
 
 namespace {
 
-constexpr unsigned everywhere = function | method | out | inplace;
+constexpr unsigned everywhere = function | method | out_casts | inplace;
 
 #define BRAZE_ROW_1(name, flags, doc) {#name "(Tensor input)", flags, [](Arguments& a) { return braze::name(a.in(0)); }, doc}
 // Between tensors; with a number on the right too; on either side.
@@ -26,7 +26,7 @@ const Rows one_operand{
     BRAZE_ROW_1(positive, function | method, "The tensor itself; bool is refused."),
     BRAZE_ROW_1(sign, everywhere, "-1, 0 or 1; NaN gives 0."),
     BRAZE_ROW_1(sgn, everywhere, "sign."),
-    BRAZE_ROW_1(signbit, function | method | out, "Whether the sign bit is set: true of -0."),
+    BRAZE_ROW_1(signbit, function | method | out_casts, "Whether the sign bit is set: true of -0."),
     BRAZE_ROW_1(floor, everywhere, "Rounded down; integers stay."),
     BRAZE_ROW_1(ceil, everywhere, "Rounded up; integers stay."),
     BRAZE_ROW_1(trunc, everywhere, "Rounded towards zero; integers stay."),
@@ -79,7 +79,7 @@ const Rows one_operand{
     {"polygamma(Tensor input, int n)", method | inplace, [](Arguments& a) { return polygamma(a.integer(1), a.in(0)); }},
     BRAZE_ROW_1(deg2rad, everywhere, "Degrees to radians."),
     BRAZE_ROW_1(rad2deg, everywhere, "Radians to degrees."),
-    BRAZE_ROW_1(angle, function | method | out, "pi where negative, else 0; NaN stays."),
+    BRAZE_ROW_1(angle, function | method | out_casts, "pi where negative, else 0; NaN stays."),
     BRAZE_ROW_1(conj, function | method, "The tensor itself: it is real."),
     BRAZE_ROW_1(conj_physical, everywhere, "The tensor itself: it is real."),
     {"resolve_conj(Tensor input)", function | method, [](Arguments& a) { return a.tensor(0); }, "The tensor itself."},
@@ -92,15 +92,15 @@ const Rows one_operand{
     {"nan_to_num(Tensor input, float? nan=None, float? posinf=None, float? neginf=None)", everywhere,
      [](Arguments& a) { return nan_to_num(a.in(0), a.number_or_none(1), a.number_or_none(2), a.number_or_none(3)); },
      "NaN becomes 0, infinities the largest finite numbers, unless other values are given."},
-    {"frexp(Tensor input) -> (Tensor mantissa, Tensor exponent)", function | method | out,
+    {"frexp(Tensor input) -> (Tensor mantissa, Tensor exponent)", function | method | out_casts,
      [](Arguments& a) { return frexp(a.in(0)); }, "input = mantissa * 2^exponent, |mantissa| in [1/2, 1)."},
     BRAZE_ROW_1(logical_not, everywhere, "Whether each element is zero."),
     BRAZE_ROW_1(bitwise_not, everywhere, "Each bit inverted; of bool: not."),
     BRAZE_ROW_1(isnan, function | method, "Where NaN."),
     BRAZE_ROW_1(isinf, function | method, "Where infinite."),
     BRAZE_ROW_1(isfinite, function | method, "Where neither infinite nor NaN."),
-    BRAZE_ROW_1(isposinf, function | method | out, "Where infinity."),
-    BRAZE_ROW_1(isneginf, function | method | out, "Where -infinity."),
+    BRAZE_ROW_1(isposinf, function | method | out_casts, "Where infinity."),
+    BRAZE_ROW_1(isneginf, function | method | out_casts, "Where -infinity."),
     BRAZE_ROW_1(isreal, function | method, "True: every element is real."),
 };
 
@@ -127,7 +127,7 @@ const Rows two_operands{
     BRAZE_ROW_N(fmod, everywhere, "What a truncated division leaves: the sign of input."),
     {"pow(Tensor|Scalar input, Tensor|Scalar exponent)", everywhere, [](Arguments& a) { return pow(a.in(0), a.in(1)); },
      "input to the power of exponent."},
-    {"float_power(Tensor|Scalar input, Tensor|Scalar exponent)", function | method | out,
+    {"float_power(Tensor|Scalar input, Tensor|Scalar exponent)", function | method | out_casts,
      [](Arguments& a) { return float_power(a.in(0), a.in(1)); }, "pow in float64."},
     {"float_power_(Tensor input, Tensor|Scalar exponent)", method,
      [](Arguments& a) -> Tensor& { return a.self().float_power_(a.in(1)); }},
@@ -137,14 +137,14 @@ const Rows two_operands{
     BRAZE_ROW_N(copysign, everywhere, "The magnitude of input, the sign of other."),
     BRAZE_ROW_2(nextafter, everywhere, "The next number after input towards other."),
     BRAZE_ROW_2(ldexp, everywhere, "input * 2^other."),
-    BRAZE_ROW_2(maximum, function | method | out, "The larger; NaN wins."),
-    BRAZE_ROW_2(minimum, function | method | out, "The smaller; NaN wins."),
-    BRAZE_ROW_2(fmax, function | method | out, "The larger; NaN loses."),
-    BRAZE_ROW_2(fmin, function | method | out, "The smaller; NaN loses."),
+    BRAZE_ROW_2(maximum, function | method | out_casts, "The larger; NaN wins."),
+    BRAZE_ROW_2(minimum, function | method | out_casts, "The smaller; NaN wins."),
+    BRAZE_ROW_2(fmax, function | method | out_casts, "The larger; NaN loses."),
+    BRAZE_ROW_2(fmin, function | method | out_casts, "The smaller; NaN loses."),
     {"heaviside(Tensor input, Tensor values)", everywhere, [](Arguments& a) { return heaviside(a.in(0), a.in(1)); },
      "0 below zero, 1 above, `values` at it."},
-    BRAZE_ROW_2(logaddexp, everywhere & ~inplace, "log(exp(input) + exp(other))."),
-    BRAZE_ROW_2(logaddexp2, everywhere & ~inplace, "log2(2^input + 2^other)."),
+    BRAZE_ROW_2(logaddexp, function | method | out_casts, "log(exp(input) + exp(other))."),
+    BRAZE_ROW_2(logaddexp2, function | method | out_casts, "log2(2^input + 2^other)."),
     BRAZE_ROW_N(xlogy, everywhere, "input * log(other), 0 for input = 0 unless other is NaN."),
     BRAZE_ROW_2(gcd, everywhere, "The greatest common divisor of integers."),
     BRAZE_ROW_2(lcm, everywhere, "The least common multiple of integers."),

@@ -12,12 +12,18 @@ Object both(const std::pair<Tensor, Tensor>& results) { return Object::steal(to_
 
 // One number, or a list in which None keeps a dim.
 Sizes sizes_or_keep(PyObject* sizes) {
-  if (is_integer(sizes)) return {to_integer(sizes)};
+  const auto size = [&](PyObject* number) {
+    const std::int64_t n = to_integer(number);
+    if (n < 0)
+      raise(PyExc_RuntimeError, "elements of output_size must be greater than or equal to 0 but received {}", repr_text(sizes));
+    return n;
+  };
+  if (is_integer(sizes)) return {size(sizes)};
   const Object list = Object::steal(PySequence_Tuple(sizes));
   Sizes out;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(list.get()); ++i) {
     PyObject* entry = PyTuple_GET_ITEM(list.get(), i);
-    out.push_back(entry == Py_None ? -1 : to_integer(entry));
+    out.push_back(entry == Py_None ? -1 : size(entry));
   }
   return out;
 }

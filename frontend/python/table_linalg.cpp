@@ -8,6 +8,10 @@ namespace braze::python {
 
 namespace {
 
+void require_no_driver(std::string_view function, const Arguments& a, std::size_t i) {
+  require(a.none(i), "torch.linalg.{}: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend.", function);
+}
+
 // tensordot's two lists; each may be one number.
 std::pair<Sizes, Sizes> pair_of_dims(PyObject* dims) {
   const Object pair = Object::steal(PySequence_Tuple(dims));
@@ -156,7 +160,11 @@ const Rows rows{
      [](Arguments& a) { return linalg::qr(a.in(0), a.string(1)); },
      "Orthogonal and triangular factor: reduced, complete, or r alone."},
     {"svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", linalg | out,
-     [](Arguments& a) { return linalg::svd(a.in(0), a.boolean(1)); }, "Singular value decomposition U diag(S) Vh."},
+     [](Arguments& a) {
+       require_no_driver("svd", a, 2);
+       return linalg::svd(a.in(0), a.boolean(1));
+     },
+     "Singular value decomposition U diag(S) Vh."},
     {"svdvals(Tensor A, *, str? driver=None)", linalg | out, [](Arguments& a) { return linalg::svdvals(a.in(0)); },
      "Singular values, falling."},
     {"eigh(Tensor A, str UPLO=\"L\") -> (Tensor eigenvalues, Tensor eigenvectors)", linalg | out,

@@ -30,24 +30,29 @@ Order order(const Arguments& a, std::size_t i) { return a.none(i) ? Order("fro")
 Tensor normalized_rows(const Arguments& a, Tensor (*f)(const In&, std::int64_t, std::optional<DType>)) {
   // Without a dim PyTorch guesses, and warns: along dim 0 of ranks 0, 1 and 3, else 1.
   const std::int64_t rank = a.tensor(0).dim();
+  if (a.none(1) && PyErr_WarnEx(PyExc_UserWarning,
+                                "Implicit dimension choice for softmax has been deprecated. Change the call to include dim=X as an "
+                                "argument.",
+                                1) < 0)
+    throw PythonError{};
   return f(a.in(0), a.integer_or_none(1).value_or(rank == 0 || rank == 1 || rank == 3 ? 0 : 1), a.dtype_or_none(3));
 }
 
 const Rows rows{
-    {"sum(Tensor input, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)", both | out,
-     [](Arguments& a) { return sum(a.in(0), a.ints(1), a.boolean(2), a.dtype_or_none(3)); },
+    {"sum(Tensor input, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)", both | out_casts,
+     [](Arguments& a) { return sum(a.in(0), a.ints(1), a.boolean(2), a.dtype_or_out(3)); },
      "The sum over `dim`, or over all elements. Integers and bool give int64."},
-    {"nansum(Tensor input, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)", both | out,
+    {"nansum(Tensor input, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)", both | out_casts,
      [](Arguments& a) { return nansum(a.in(0), a.ints(1), a.boolean(2), a.dtype_or_none(3)); }, "The sum where NaN counts as 0."},
-    {"prod(Tensor input, *, ScalarType? dtype=None)", both | out,
-     [](Arguments& a) { return prod(a.in(0), {}, false, a.dtype_or_none(1)); },
+    {"prod(Tensor input, *, ScalarType? dtype=None)", both | out_casts,
+     [](Arguments& a) { return prod(a.in(0), {}, false, a.dtype_or_out(1)); },
      "The product of all elements. Integers and bool give int64."},
-    {"prod(Tensor input, int dim, bool keepdim=False, *, ScalarType? dtype=None)", both | out,
-     [](Arguments& a) { return prod(a.in(0), a.integer(1), a.boolean(2), a.dtype_or_none(3)); }},
-    {"mean(Tensor input, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)", both | out,
+    {"prod(Tensor input, int dim, bool keepdim=False, *, ScalarType? dtype=None)", both | out_casts,
+     [](Arguments& a) { return prod(a.in(0), a.integer(1), a.boolean(2), a.dtype_or_out(3)); }},
+    {"mean(Tensor input, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)", both | out_casts,
      [](Arguments& a) { return mean(a.in(0), a.ints(1), a.boolean(2), a.dtype_or_none(3)); },
      "The mean over `dim`, or over all elements. Floats only, unless `dtype` is given."},
-    {"nanmean(Tensor input, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)", both | out,
+    {"nanmean(Tensor input, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)", both | out_casts,
      [](Arguments& a) { return nanmean(a.in(0), a.ints(1), a.boolean(2), a.dtype_or_none(3)); }, "The mean of what is not NaN."},
 
     {"max(Tensor input)", both | out, [](Arguments& a) { return max(a.in(0)); }, "The greatest element; NaN if there is one."},
@@ -71,25 +76,25 @@ const Rows rows{
      [](Arguments& a) { return argmin(a.in(0), a.integer_or_none(1), a.boolean(2)); },
      "Where the first least element stands, along `dim` or among all elements."},
 
-    {"any(Tensor input, int[1]? dim=None, bool keepdim=False)", both | out,
+    {"any(Tensor input, int[1]? dim=None, bool keepdim=False)", both | out_casts,
      [](Arguments& a) { return over(a, 1, [&](DimsView dims) { return any(a.in(0), dims, a.boolean(2)); }); },
      "Whether an element is not zero. bool; uint8 for uint8."},
-    {"all(Tensor input, int[1]? dim=None, bool keepdim=False)", both | out,
+    {"all(Tensor input, int[1]? dim=None, bool keepdim=False)", both | out_casts,
      [](Arguments& a) { return over(a, 1, [&](DimsView dims) { return all(a.in(0), dims, a.boolean(2)); }); },
      "Whether no element is zero. bool; uint8 for uint8."},
     {"count_nonzero(Tensor input, int[1]? dim=None)", both, [](Arguments& a) { return count_nonzero(a.in(0), a.ints(1)); },
      "How many elements are not zero."},
 
     {"var(Tensor input, bool unbiased)", both, [](Arguments& a) { return var(a.in(0), {}, correction(a.boolean(1))); }},
-    {"var(Tensor input, int[1]? dim=None, *, Scalar? correction=1, bool keepdim=False)", both | out,
+    {"var(Tensor input, int[1]? dim=None, *, Scalar? correction=1, bool keepdim=False)", both | out_casts,
      [](Arguments& a) { return var(a.in(0), a.ints(1), correction(a, 2), a.boolean(3)); },
      "The variance over `dim`, or over all elements: squared differences from the mean over n - correction. Floats only."},
-    {"var(Tensor input, int[1]? dim, bool unbiased=True, bool keepdim=False)", both | out,
+    {"var(Tensor input, int[1]? dim, bool unbiased=True, bool keepdim=False)", both | out_casts,
      [](Arguments& a) { return var(a.in(0), a.ints(1), correction(a.boolean(2)), a.boolean(3)); }},
     {"std(Tensor input, bool unbiased)", both, [](Arguments& a) { return std(a.in(0), {}, correction(a.boolean(1))); }},
-    {"std(Tensor input, int[1]? dim=None, *, Scalar? correction=1, bool keepdim=False)", both | out,
+    {"std(Tensor input, int[1]? dim=None, *, Scalar? correction=1, bool keepdim=False)", both | out_casts,
      [](Arguments& a) { return std(a.in(0), a.ints(1), correction(a, 2), a.boolean(3)); }, "The square root of var()."},
-    {"std(Tensor input, int[1]? dim, bool unbiased=True, bool keepdim=False)", both | out,
+    {"std(Tensor input, int[1]? dim, bool unbiased=True, bool keepdim=False)", both | out_casts,
      [](Arguments& a) { return std(a.in(0), a.ints(1), correction(a.boolean(2)), a.boolean(3)); }},
     {"var_mean(Tensor input, bool unbiased)", function,
      [](Arguments& a) { return pair(var_mean(a.in(0), {}, correction(a.boolean(1)))); }},

@@ -8,22 +8,29 @@ namespace braze::python {
 
 namespace {
 
+// A joined tensor that out= can take.
+Tensor joined(const Arguments& a, const Tensor& result) {
+  if (const Tensor* to = a.out_tensor(); to && !can_cast(result.dtype(), to->dtype()))
+    raise(PyExc_TypeError, "torch.cat(): input types can't be cast to the desired output type {}", info(to->dtype()).scalar_name);
+  return result;
+}
+
 const Rows rows{
-    {"cat(Tensor[] tensors, int dim=0)", function | out, [](Arguments& a) { return cat(a.tensors(0), a.integer(1)); },
+    {"cat(Tensor[] tensors, int dim=0)", function | out_casts, [](Arguments& a) { return joined(a, cat(a.tensors(0), a.integer(1))); },
      "One after another along a dim. https://pytorch.org/docs/stable/generated/torch.cat.html"},
     {"concat = cat"},
-    {"concatenate(Tensor[] tensors, int dim=0)", function | out, [](Arguments& a) { return cat(a.tensors(0), a.integer(1)); },
+    {"concatenate(Tensor[] tensors, int dim=0)", function | out_casts, [](Arguments& a) { return joined(a, cat(a.tensors(0), a.integer(1))); },
      "cat()."},
-    {"stack(Tensor[] tensors, int dim=0)", function | out, [](Arguments& a) { return stack(a.tensors(0), a.integer(1)); },
+    {"stack(Tensor[] tensors, int dim=0)", function | out_casts, [](Arguments& a) { return joined(a, stack(a.tensors(0), a.integer(1))); },
      "Along a new dim. https://pytorch.org/docs/stable/generated/torch.stack.html"},
-    {"hstack(Tensor[] tensors)", function | out, [](Arguments& a) { return hstack(a.tensors(0)); },
+    {"hstack(Tensor[] tensors)", function | out_casts, [](Arguments& a) { return joined(a, hstack(a.tensors(0))); },
      "Side by side. https://pytorch.org/docs/stable/generated/torch.hstack.html"},
-    {"vstack(Tensor[] tensors)", function | out, [](Arguments& a) { return vstack(a.tensors(0)); },
+    {"vstack(Tensor[] tensors)", function | out_casts, [](Arguments& a) { return joined(a, vstack(a.tensors(0))); },
      "One above the other. https://pytorch.org/docs/stable/generated/torch.vstack.html"},
     {"row_stack = vstack"},
-    {"dstack(Tensor[] tensors)", function | out, [](Arguments& a) { return dstack(a.tensors(0)); },
+    {"dstack(Tensor[] tensors)", function | out_casts, [](Arguments& a) { return joined(a, dstack(a.tensors(0))); },
      "Along depth. https://pytorch.org/docs/stable/generated/torch.dstack.html"},
-    {"column_stack(Tensor[] tensors)", function | out, [](Arguments& a) { return column_stack(a.tensors(0)); },
+    {"column_stack(Tensor[] tensors)", function | out_casts, [](Arguments& a) { return joined(a, column_stack(a.tensors(0))); },
      "Vectors as columns. https://pytorch.org/docs/stable/generated/torch.column_stack.html"},
     // braze/_shaping.py lets these be given one by one too.
     {"block_diag(Tensor[] tensors)", function, [](Arguments& a) { return block_diag(a.tensors(0)); },

@@ -35,12 +35,12 @@ SearchOptions search_options(std::string_view function, const Arguments& a, std:
 
 const Rows rows{
     {"cumsum(Tensor input, int dim, *, ScalarType? dtype=None)", both | out,
-     [](Arguments& a) { return cumsum(a.in(0), a.integer(1), a.dtype_or_none(2)); },
+     [](Arguments& a) { return cumsum(a.in(0), a.integer(1), a.dtype_or_out(2)); },
      "Sums of the elements up to each along `dim`. Integers and bool give int64."},
     {"cumsum_(Tensor input, int dim, *, ScalarType? dtype=None)", method,
      [](Arguments& a) { return a.self().cumsum_(a.integer(1), a.dtype_or_none(2)); }},
     {"cumprod(Tensor input, int dim, *, ScalarType? dtype=None)", both | out,
-     [](Arguments& a) { return cumprod(a.in(0), a.integer(1), a.dtype_or_none(2)); },
+     [](Arguments& a) { return cumprod(a.in(0), a.integer(1), a.dtype_or_out(2)); },
      "Products of the elements up to each along `dim`. Integers and bool give int64."},
     {"cumprod_(Tensor input, int dim, *, ScalarType? dtype=None)", method,
      [](Arguments& a) { return a.self().cumprod_(a.integer(1), a.dtype_or_none(2)); }},

@@ -7,7 +7,7 @@ namespace braze::python {
 
 namespace {
 
-constexpr unsigned special_out = special | out;
+constexpr unsigned special_out = special | out_casts;
 
 #define BRAZE_ROW_1(name, flags, doc) \
   {#name "(Tensor input)", flags, [](Arguments& a) { return braze::special::name(a.in(0)); }, doc}
@@ -34,9 +34,9 @@ const Rows rows{
      "The regularised lower incomplete gamma function of order input."},
     {"gammaincc(Tensor input, Tensor other)", special_out, [](Arguments& a) { return gammaincc(a.in(0), a.in(1)); },
      "1 - gammainc."},
-    {"igamma(Tensor input, Tensor other)", function | method | out | inplace, [](Arguments& a) { return igamma(a.in(0), a.in(1)); },
+    {"igamma(Tensor input, Tensor other)", function | method | out_casts | inplace, [](Arguments& a) { return igamma(a.in(0), a.in(1)); },
      "special.gammainc."},
-    {"igammac(Tensor input, Tensor other)", function | method | out | inplace,
+    {"igammac(Tensor input, Tensor other)", function | method | out_casts | inplace,
      [](Arguments& a) { return igammac(a.in(0), a.in(1)); }, "special.gammaincc."},
     BRAZE_ROW_1(gammaln, special_out, "lgamma."),
     BRAZE_ROW_1(i0, special_out | function | method | inplace, "The modified Bessel function of the first kind of order 0."),

@@ -193,7 +193,7 @@ PyObject* absolute(PyObject* self) {
 }
 PyObject* positive(PyObject* self) {
   return guarded([&] {
-    require(tensor_of(self).dtype() != DType::boolean, "The `+` operator, on a bool tensor is not supported.");
+    require<NotImplementedError>(tensor_of(self).dtype() != DType::boolean, "The `+` operator, on a bool tensor is not supported.");
     return Py_NewRef(self);
   });
 }
@@ -232,20 +232,23 @@ int truth(PyObject* self) {
 
 PyObject* as_int(PyObject* self) {
   return guarded([&] {
-    require(tensor_of(self).numel() == 1, "a Tensor with {} elements cannot be converted to Scalar", tensor_of(self).numel());
+    require<ValueError>(tensor_of(self).numel() == 1, "only one element tensors can be converted to Python scalars");
     const Object number = Object::steal(item(tensor_of(self)));
     return PyNumber_Long(number.get());
   });
 }
 
 PyObject* as_float(PyObject* self) {
-  return guarded([&] { return PyFloat_FromDouble(tensor_of(self).item_double()); });
+  return guarded([&] {
+    require<ValueError>(tensor_of(self).numel() == 1, "only one element tensors can be converted to Python scalars");
+    return PyFloat_FromDouble(tensor_of(self).item_double());
+  });
 }
 
 PyObject* as_index(PyObject* self) {
   return guarded([&] {
     const Tensor& t = tensor_of(self);
-    if (t.numel() != 1 || is_float(t.dtype()) || t.dtype() == DType::boolean)
+    if (t.numel() != 1 || is_float(t.dtype()))
       raise(PyExc_TypeError, "only integer tensors of a single element can be converted to an index");
     return PyLong_FromLongLong(t.item_int());
   });

@@ -160,10 +160,10 @@ PyObject* make_size(std::span<const std::int64_t> sizes) {
 
 bool is_device(PyObject* p) { return Py_TYPE(p) == device_type || PyUnicode_Check(p) || (PyLong_Check(p) && !PyBool_Check(p)); }
 
-void require_supported_device(PyObject* p) {
+void require_supported_device(PyObject* p, bool creating) {
   const Object device = Py_TYPE(p) == device_type ? Object::share(p)
                                                   : Object::steal(PyObject_CallOneArg(reinterpret_cast<PyObject*>(device_type), p));
-  Object::steal(PyObject_CallMethod(device.get(), "_require_supported", nullptr));
+  Object::steal(PyObject_CallMethod(device.get(), "_require_supported", "O", creating ? Py_True : Py_False));
 }
 
 bool is_layout(PyObject* p) { return Py_TYPE(p) == layout_type; }

@@ -184,11 +184,16 @@ TEST_CASE("dtypes of results") {
   const Tensor f32 = ones({2}), f16 = ones({2}, {float16}), i64 = ones({2}, {int64}), i32 = ones({2}, {int32}),
                b = ones({2}, {bool_});
   CHECK(float_power(i64, 2).dtype() == float64);
-  CHECK(ldexp(f16, i64).dtype() == float32);
+  CHECK(ldexp(f16, i64).dtype() == float16);
   CHECK(square(b).dtype() == int64);
   CHECK(pow(b, 2).dtype() == int64);
   CHECK(pow(i64, 0.5).dtype() == float32);
   CHECK(clamp(i64, 0.5).dtype() == float32);
+  // A limit outside the dtype limits nothing, or is refused where it would leave nothing.
+  CHECK(integers(clamp(tensor({100, 200}).to(uint8), -5, 300)) == Integers{100, 200});
+  CHECK_THROWS_WITH(clamp(tensor({1}).to(uint8), 300), "Clamp min value 300 is outside the representable range of Byte");
+  CHECK_THROWS_AS(sub(i64, true), NotImplementedError);
+  CHECK_THROWS_AS(sub(tensor({true}), i64), NotImplementedError);
   CHECK(where(b, 1, 0.5).dtype() == float32);
   CHECK(where(b, 1, 2).dtype() == int64);
   CHECK(masked_fill(i32, b, 2.5).dtype() == int32);
@@ -266,6 +271,7 @@ TEST_CASE("comparing whole tensors") {
   CHECK(allclose(tensor({3, 4}), tensor({3, 4})));
   CHECK_FALSE(equal(ones({2}), ones({1, 2})));
   CHECK(equal(ones({2}), ones({2})));
+  CHECK(equal(ones({2}), ones({2}, {int32})));
 }
 
 TEST_CASE("sum_to_size undoes a broadcast") {

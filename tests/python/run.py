@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Tests of the Python module: functions named test_* in the files beside this one, and the conformance kit.
 
-    ./dev python tests/python/run.py [PATTERN] [--not-yet]
+    ./dev python tests/python/run.py [PATTERN] [--not-yet] [--live PYTHON]
 
 PATTERN is a regular expression over `file/test` and `group/case`. The kit's cases are compared with what PyTorch gave
 (golden.json), from ../shared/conformance where it is there, else from the copy in tests/conformance. not_yet.txt lists the cases and
 tests that are known to fail, each with a reason; one that passes all the same is a failure, so that the list can only shrink.
---not-yet prints the list as it would have to be, keeping the reasons.
+--not-yet prints the list as it would have to be, keeping the reasons. --live runs the kit against the PyTorch that the given
+interpreter has, side by side, instead of against the recorded results.
 """
 import argparse
 import importlib.util
@@ -91,14 +92,14 @@ def run_files(pattern, tally, listed):
     return expected
 
 
-def run_kit(pattern, tally, listed):
+def run_kit(pattern, tally, listed, live):
     """Returns {failing case: why}."""
     kit = kit_folder()
     files = [os.path.join(kit, "cases", group + ".py") for group in GROUPS]
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "out.json")
-        command = [sys.executable, os.path.join(kit, "run.py"), "--lib", "braze", "--golden", os.path.join(kit, "golden.json"), "--json", out,
-                   "--groups", "-k", pattern, *files]
+        reference = ["--ref-python", live] if live else ["--golden", os.path.join(kit, "golden.json")]
+        command = [sys.executable, os.path.join(kit, "run.py"), "--lib", "braze", *reference, "--json", out, "--groups", "-k", pattern, *files]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if not os.path.exists(out):
             print(f"FAIL conformance: the kit did not run\n{done.stdout[-4000:]}")
@@ -126,10 +127,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pattern", nargs="?", default="")
     parser.add_argument("--not-yet", action="store_true")
+    parser.add_argument("--live", metavar="PYTHON", help="an interpreter that has PyTorch")
     arguments = parser.parse_args()
     tally, listed = Tally(), read_not_yet()
     failing = dict.fromkeys(run_files(arguments.pattern, tally, listed), "")
-    failing.update(run_kit(arguments.pattern, tally, listed))
+    failing.update(run_kit(arguments.pattern, tally, listed, arguments.live))
     if arguments.not_yet:
         for name in sorted(failing):
             print(f"{name:60} # {listed.get(name) or failing[name]}")

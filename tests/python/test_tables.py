@@ -12,7 +12,7 @@ import tables  # noqa: E402
 
 def row_test(table, row):
     def test():
-        different = recorded.mismatches(row, lambda column: table.outcome(row.code, column))
+        different = recorded.mismatches(row, lambda column: table.outcome(row.code, column), table.exactly)
         assert not different, f"{row.code}\n  " + "\n  ".join(different)
     return test
 

@@ -6,24 +6,30 @@ from . import _braze
 from ._braze import Tensor
 
 
+def _require_usual(ndarray):
+    """What PyTorch demands of an array, even for a copy. Gives its dtype."""
+    dtype = _braze.dtype_of_numpy(ndarray.dtype)
+    if not ndarray.dtype.isnative:
+        raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte orders is "
+                         "currently not supported.")
+    for stride in ndarray.strides:
+        if stride < 0:
+            raise ValueError("At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+                             "currently supported. (You can probably work around this by making a copy of your array  with array.copy().) ")
+        if stride % ndarray.itemsize:
+            raise ValueError("given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the "
+                             "memory.")
+    return dtype
+
+
 def from_numpy(ndarray):
     """A tensor on a NumPy array's memory: a write through either is seen by both. A read-only array gives a warning, and a tensor that
     refuses writes. https://pytorch.org/docs/stable/generated/torch.from_numpy.html"""
     import numpy
     if not isinstance(ndarray, numpy.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
-    dtype = _braze.dtype_of_numpy(ndarray.dtype)
-    if not ndarray.dtype.isnative:
-        raise ValueError("given numpy array has byte order different from the native byte order. Conversion between byte orders is "
-                         "currently not supported.")
+    dtype = _require_usual(ndarray)
     strides, item = ndarray.strides, ndarray.itemsize
-    for stride in strides:
-        if stride < 0:
-            raise ValueError("At least one stride in the given numpy array is negative, and tensors with negative strides are not "
-                             "currently supported. (You can probably work around this by making a copy of your array  with array.copy().) ")
-        if stride % item:
-            raise ValueError("given numpy array strides not a multiple of the element byte size. Copy the numpy array to reallocate the "
-                             "memory.")
     if not ndarray.flags.writeable:
         warnings.warn("The given NumPy array is not writable, and PyTorch does not support non-writable tensors. Braze shares it and "
                       "refuses writes; copy the array to write to the tensor.", UserWarning, stacklevel=2)
@@ -34,11 +40,9 @@ def from_numpy(ndarray):
 
 
 def array_tensor(ndarray):
-    """The values of an array, whatever its strides and byte order; for copies."""
-    import numpy
-    _braze.dtype_of_numpy(ndarray.dtype)
-    native = numpy.ascontiguousarray(ndarray, dtype=ndarray.dtype.newbyteorder("=")).reshape(ndarray.shape)
-    return _braze.from_bytes(native.tobytes(), _braze.dtype_of_numpy(native.dtype)).reshape(ndarray.shape)
+    """A copy of an array's values."""
+    dtype = _require_usual(ndarray)
+    return _braze.from_bytes(ndarray.tobytes(), dtype).reshape(ndarray.shape)
 
 
 def index_tensor(data):
@@ -46,6 +50,8 @@ def index_tensor(data):
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(data, numpy.ndarray):
         tensor = array_tensor(data)
+    elif isinstance(data, (list, tuple)) and data and isinstance(data[0], str):
+        raise TypeError("new(): invalid data type 'str'")
     else:
         tensor = _braze._functions[""]["tensor"](data)
     return tensor.long() if tensor.numel() == 0 and tensor.dtype is not _braze.bool else tensor
@@ -57,10 +63,7 @@ def as_tensor(data, dtype=None, device=None):
         return data if dtype is None and device is None else data.to(device=device, dtype=dtype)
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(data, numpy.ndarray):
-        if any(s < 0 for s in data.strides) or not data.flags.writeable:
-            tensor = array_tensor(data)
-        else:
-            tensor = from_numpy(data)
+        tensor = from_numpy(data) if data.flags.writeable else array_tensor(data)
         return tensor if dtype is None and device is None else tensor.to(device=device, dtype=dtype)
     return _braze._functions[""]["tensor"](data, dtype=dtype, device=device)
 
@@ -93,7 +96,12 @@ def from_dlpack(ext_tensor):
 
 def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
     """A one-dimensional tensor on the memory of an object with a buffer."""
-    view = memoryview(buffer).cast("B")
+    try:
+        view = memoryview(buffer).cast("B")
+    except TypeError:
+        raise ValueError("object does not implement Python buffer protocol.") from None
+    if len(view) == 0 or count == 0:
+        raise ValueError(f"both buffer length ({len(view)}) and count ({count}) must not be 0")
     size = dtype.itemsize
     if len(view) == 0 or offset < 0 or offset >= len(view):
         raise ValueError(f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({len(view)} bytes) minus 1")

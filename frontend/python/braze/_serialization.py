@@ -208,6 +208,9 @@ def save(obj, f, pickle_module=None, pickle_protocol=2, _use_new_zipfile_seriali
     """Writes `obj`, tensors and nests of them, to a path or a file. https://pytorch.org/docs/stable/generated/torch.save.html"""
     if isinstance(f, (str, os.PathLike)):
         name = os.path.splitext(os.path.basename(os.fspath(f)))[0] or "archive"
+        folder = os.path.dirname(os.fspath(f))
+        if folder and not os.path.isdir(folder):
+            raise RuntimeError(f"Parent directory {folder} does not exist.")
         data = _pickled(obj, pickle_protocol)  # first: a failure leaves no file
         with open(f, "wb") as file:
             _write(file, name, *data)
@@ -376,7 +379,7 @@ def _read(file, weights_only, keywords):
     try:
         archive = zipfile.ZipFile(file)
     except _damages as error:
-        raise RuntimeError(f"this is not a file that save writes, or it is damaged: a zip container is expected (files of PyTorch before 1.6 "
+        raise pickle.UnpicklingError(f"Weights only load failed: this is not a file that save writes, or it is damaged: a zip container is expected (files of PyTorch before 1.6 "
                            f"are not read): {error}") from None
     with archive:
         present = set(archive.namelist())

@@ -101,7 +101,7 @@ class _Methods:
         if self.requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         if stream not in (None, -1):
-            raise TypeError("stream must be None: the tensor is on the CPU")
+            raise AssertionError("stream should be None on cpu.")
         return _braze.to_dlpack(self.clone() if copy else self)
 
     def __dlpack_device__(self):

@@ -57,12 +57,15 @@ class device:
     def __exit__(self, *_):
         return None
 
-    def _require_supported(self):
+    def _require_supported(self, creating=False):
+        """Raises what PyTorch raises where a device's support is not built in."""
         if self.type == "cpu":
             return
+        if self.type == "xpu":
+            raise AssertionError("braze was not compiled with XPU enabled: tensors live on 'cpu'")
         if self.type == "cuda":
             raise RuntimeError("braze was built without CUDA tensors: only the CPU computes, and device '" + str(self) + "' holds no tensors")
-        raise RuntimeError(f"braze does not support device '{self}': tensors live on 'cpu'")
+        raise (NotImplementedError if creating else RuntimeError)(f"braze does not support device '{self}': tensors live on 'cpu'")
 
 
 class _Singleton:

@@ -103,8 +103,12 @@ def values_text(values):
     return " ; ".join(parts)
 
 
-def same_number(want, got, kind, slack=1.0):
-    """`want` is text."""
+# The least positive number: what a result may be off by where the rounding of subnormals matters.
+LEAST = {"f16": 2.0 ** -24, "bf16": 2.0 ** -133, "f32": 2.0 ** -149, "f64": 2.0 ** -1074}
+
+
+def same_number(want, got, kind, slack=1.0, rtol=None, exactly=False):
+    """`want` is text. `exactly`: the sign of zero counts, and small numbers are compared as closely as large ones."""
     if want in ("T", "F"):
         return isinstance(got, bool) and got == (want == "T")
     if isinstance(got, float):
@@ -112,15 +116,17 @@ def same_number(want, got, kind, slack=1.0):
         if w != w or got != got:
             return w != w and got != got
         if w == got:
-            return True
+            return not exactly or w != 0 or (want[0] == "-") == (math.copysign(1, got) < 0)
         if math.isinf(w) or math.isinf(got):
             return False
-        rtol, atol = TOLERANCE.get(kind, (0, 0))
-        return abs(w - got) <= slack * (atol + rtol * abs(w))
+        usual, atol = TOLERANCE.get(kind, (0, 0))
+        if exactly:
+            atol = 2 * LEAST.get(kind, 0)
+        return abs(w - got) <= slack * (atol + max(rtol or 0, usual) * abs(w))
     return want == str(got)
 
 
-def compare_values(text, values, slack=1.0):
+def compare_values(text, values, slack=1.0, rtol=None, exactly=False):
     """None, or what differs between the recorded text and the values."""
     wanted = text.split(" ; ")
     if len(wanted) != len(values):
@@ -135,6 +141,6 @@ def compare_values(text, values, slack=1.0):
         if len(words) != len(flat):
             return f"{len(flat)} values, expected {len(words)}"
         for at, (w, g) in enumerate(zip(words, flat)):
-            if not same_number(w, g, kind, slack):
+            if not same_number(w, g, kind, slack, rtol, exactly):
                 return f"value {at} is {number_text(g, kind)}, expected {w} (all: {values_text(values)[:160]}; expected {text[:160]})"
     return None

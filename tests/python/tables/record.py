@@ -30,12 +30,12 @@ def main():
         if not arguments.check:
             T.set_num_threads(1)
             recorded.write(path, table.head, table.columns, [(n, code, {c: table.outcome(code, c) for c in table.columns})
-                                                             for n, code in table.rows()])
+                                                             for n, code in table.rows()], table.exactly)
             continue
         _, rows = recorded.read(path)
         for row in rows:
             if arguments.k in row.name:
-                for text in recorded.mismatches(row, lambda column: table.outcome(row.code, column)):
+                for text in recorded.mismatches(row, lambda column: table.outcome(row.code, column), table.exactly):
                     different += 1
                     print(f"{name}/{row.name} {text}    [{row.code}]", flush=True)
     if arguments.check:

@@ -4,9 +4,12 @@
       token token ...            one a column, in the order of the head line; `.` stands for the column's own dtype
       = f16 f32: [2,3] 1 2 3     the values of those columns; columns whose values agree to the tolerance share a line
 
+A comment in the code may say how closely values are compared: `# rtol 1e-8: why`, or of which columns: `# values of f32 f64: why`.
 A name that ends in `~` says that the error depends on values, so that it may wait until they are read.
 The files are written by record.py and never by hand.
 """
+import re
+
 from outcome import compare_values, values_text
 
 
@@ -16,7 +19,7 @@ class Row:
         self.tokens, self.values = {}, {}
 
 
-def write(path, head, columns, rows):
+def write(path, head, columns, rows, exactly=False):
     """rows: (name, code, {column: (token, values)})"""
     lines = [f"# {line}" for line in head] + ["columns " + " ".join(columns), ""]
     for name, code, cells in rows:
@@ -29,7 +32,7 @@ def write(path, head, columns, rows):
         for c in sorted((c for c in columns if cells[c][1]), key=lambda c: -columns.index(c)):
             values = cells[c][1]
             for group in groups:
-                if compare_values(group[0], values, slack=0.5) is None:
+                if compare_values(group[0], values, slack=0.5, exactly=exactly) is None:
                     group[1].append(c)
                     break
             else:
@@ -68,17 +71,19 @@ def read(path):
     return columns, rows
 
 
-def mismatches(row, outcome_of):
+def mismatches(row, outcome_of, exactly=False):
     """outcome_of(column) -> (token, values). Text of each cell that differs."""
     out = []
+    told = re.search(r"# rtol (\S+):", row.code)
+    of = re.search(r"# values of ([\w ]+):", row.code)
     for column, want in row.tokens.items():
         token, values = outcome_of(column)
         if row.name.endswith("~") and token == want + "@read":
             continue
         if token != want:
             out.append(f"{column}: {token}, PyTorch {want}")
-        elif values is not None and column in row.values:
-            why = compare_values(row.values[column], values)
+        elif values is not None and column in row.values and not (of and column not in of[1].split()):
+            why = compare_values(row.values[column], values, rtol=float(told[1]) if told else None, exactly=exactly)
             if why:
                 out.append(f"{column}: {why}")
     return out

@@ -4,7 +4,7 @@ import os
 import warnings
 
 import dtype_rows
-from outcome import DTYPES, nearest_builtin, outcome
+from outcome import DTYPES, LEAST, nearest_builtin, outcome
 
 
 def read_rows(name):
@@ -35,6 +35,7 @@ class Dtypes:
     """Every operation by dtype."""
     head = ["What every operation does with every dtype: see dtype_rows.py and examples.txt. Recorded from PyTorch by record.py."]
     columns = list(DTYPES)
+    exactly = False
 
     def __init__(self, T):
         self.T, self.compiled = T, {}
@@ -52,6 +53,7 @@ class Pairs:
     head = ["What happens between two dtypes: see pair_examples.txt for the inputs; ten lines of ten, the left dtype down, the right one across.",
             "Recorded from PyTorch by record.py."]
     columns = [f"{a},{b}" for a in DTYPES for b in DTYPES]
+    exactly = False
 
     def __init__(self, T):
         self.T, self.compiled = T, {}
@@ -76,6 +78,7 @@ class BadCalls:
     """Calls that are wrong, and some that only look so."""
     head = ["What bad calls raise; see calls.txt. Recorded from PyTorch by record.py."]
     columns = ["outcome"]
+    exactly = False
 
     def __init__(self, T):
         import numpy as np
@@ -95,4 +98,32 @@ class BadCalls:
         return outcome(T, compile(code, "<row>", "eval"), names)
 
 
-TABLES = {"dtypes": Dtypes, "pairs": Pairs, "bad_calls": BadCalls}
+class Special:
+    """Elementwise functions of zeros, infinities, NaN, subnormals and what is huge."""
+    head = ["What elementwise functions give for special values: x holds them, p and q all pairs of a few. The sign of zero counts.",
+            "Recorded from PyTorch by record.py."]
+    columns = ["f16", "bf16", "f32", "f64"]
+    exactly = True
+    largest = {"f16": 65504.0, "bf16": 3.3895313892515355e38, "f32": 3.4028234663852886e38, "f64": 1.7976931348623157e308}
+    least_normal = {"f16": 2.0 ** -14, "bf16": 2.0 ** -126, "f32": 2.0 ** -126, "f64": 2.0 ** -1022}
+
+    def __init__(self, T):
+        self.T, self.compiled = T, {}
+
+    def rows(self):
+        return dtype_rows.special_rows()
+
+    def outcome(self, code, column):
+        T = self.T
+        d, inf, nan = getattr(T, DTYPES[column]), float("inf"), float("nan")
+        largest, normal, least = self.largest[column], self.least_normal[column], LEAST[column]
+        positive = [0.0, least, normal / 2, normal, 0.5, 1.0, 2.5, 12.0, 100.0, 1000.0, largest, inf]
+        x = T.tensor([v for p in positive for v in (p, -p)] + [nan], dtype=d)
+        few = [0.0, -0.0, 1.0, -1.5, normal, largest, inf, -inf, nan]
+        p = T.tensor([a for a in few for _ in few], dtype=d)
+        q = T.tensor([b for _ in few for b in few], dtype=d)
+        compiled = self.compiled.setdefault(code, compile(code, "<row>", "eval"))
+        return outcome(T, compiled, {"T": T, "F": T.nn.functional, "S": T.special, "x": x, "p": p, "q": q, "d": d})
+
+
+TABLES = {"dtypes": Dtypes, "pairs": Pairs, "bad_calls": BadCalls, "special": Special}

@@ -1,7 +1,7 @@
 """torch.utils: its submodules are imported when they are asked for."""
 from .._absent import absent
 
-__all__ = ["data"]
+__all__ = ["data", "dlpack"]
 _absent = absent(__name__)
 
 
