@@ -169,16 +169,29 @@ void require_writable(const TensorImpl& tensor) {
       sizes_text(g.sizes), sizes_text(g.strides));
 }
 
+namespace {
+
+// All of a storage, anew. A value that may fail is recorded as a store, whose first operand is the version to go back to.
+void replace(Storage& storage, engine::Value value, DType type, ir::Location where) {
+  if (!value->may_fault || value->evaluated() || storage.writes_at_once()) return storage.set(std::move(value));
+  const std::int64_t flat[] = {storage.elements(type)};
+  const engine::Value operands[] = {storage.value(type), reshape(value, flat, where)};
+  storage.set(engine::record(ir::Op::store, operands, run_layout(0, flat[0]), where));
+}
+
+}  // namespace
+
 void write(TensorImpl& tensor, engine::Value value, ir::Location where) {
   require_writable(tensor);
   Storage& storage = *tensor.storage;
-  if (tensor.whole_storage()) return storage.set(std::move(value));
+  if (tensor.whole_storage()) return replace(storage, std::move(value), tensor.dtype(), where);
   const Geometry& g = tensor.geometry ? *tensor.geometry : tensor.layout();
   if (g.numel() == 0) return;
   if (storage.writes_at_once()) return storage.write_at_once(g, value);
   const Decomposition d = decompose(g);
   value = permute(value, d.axes, where);
-  if (d.stored.contiguous() && d.stored.numel() == storage.elements(tensor.dtype())) return storage.set(std::move(value));
+  if (d.stored.contiguous() && d.stored.numel() == storage.elements(tensor.dtype()))
+    return replace(storage, std::move(value), tensor.dtype(), where);
   ir::Layout layout = to_layout(d.stored);
   if (d.stored.contiguous()) {
     layout = run_layout(g.offset, g.numel());
