@@ -53,8 +53,9 @@ Tensor Tensor::to(std::optional<DType> wanted, bool copy, MemoryFormat format, s
   const DType type = wanted.value_or(impl.dtype());
   const bool as_wanted = impl.dtype() == type && (format == MemoryFormat::preserve || is_contiguous(format));
   if (as_wanted && !copy) return *this;
+  warn_discards_imaginary(impl.dtype(), type);
   if (!impl.geometry && (format == MemoryFormat::preserve || format == MemoryFormat::contiguous))
-    return wrap(cast(read(impl, location(where)), type, location(where)));
+    return wrap(read_as(impl, type, location(where)), type);
   return copy_laid_out(*this, type, format_strides(impl.layout(), format), location(where));
 }
 
@@ -114,6 +115,7 @@ Tensor& fill_one_by_one(Tensor& x, const In& value) {
   const Dims flat{impl.storage->elements(impl.dtype())};
   const Tensor whole = on_storage(impl.storage, impl.dtype(), {0, flat, {1}});
   const ir::Location where = location(value.where());
+  whole.impl()->conjugate = impl.conjugate;
   write_at(checked(whole), sum.value(), fitted(value, impl.dtype(), g.sizes, where), ir::Put::Combine::assign, where);
   return x;
 }
@@ -128,7 +130,9 @@ Tensor& Tensor::fill_(const In& value) {
   if (const TensorImpl& impl = checked(*this); impl.geometry && impl.numel() > 0) {
     const std::optional<Geometry> once = without_repeats(*impl.geometry);
     if (once && once->numel() != impl.numel()) {
-      on_storage(impl.storage, impl.dtype(), *once).copy_(value);
+      const Tensor unrepeated = on_storage(impl.storage, impl.dtype(), *once);
+      unrepeated.impl()->conjugate = impl.conjugate;
+      Tensor(unrepeated).copy_(value);
       return *this;
     }
     if (!once) return fill_one_by_one(*this, value);

@@ -12,7 +12,7 @@ namespace {
 
 // x's elements row-major under other sizes, in memory of their own even where a view would do.
 Tensor reshaped_copy(const Tensor& x, SizesView sizes, ir::Location where) {
-  return wrap(reshape(read(checked(x), where), sizes, where));
+  return wrap(reshape(read_as(checked(x), x.dtype(), where), value_sizes(x.dtype(), sizes), where), x.dtype());
 }
 
 Tensor roll_one(const Tensor& x, std::int64_t shift, std::int64_t dim, const std::source_location& where) {

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "braze/functions.h"
+#include "frontend/complex.h"
 #include "frontend/formula.h"
 #include "frontend/promotion.h"
 #include "frontend/tensor_impl.h"
@@ -227,6 +228,8 @@ Recorded record_elementwise(ir::Op op, std::span<const In* const> operands, bool
 }  // namespace
 
 Tensor elementwise(ir::Op op, std::span<const In* const> operands) {
+  if (any_complex(operands)) [[unlikely]]
+    return complex_elementwise(op, operands);
   Recorded r = record_elementwise(op, operands, true);
   return is_identity(r.order) ? wrap(std::move(r.value)) : wrap_permuted(std::move(r.value), inverse(r.order));
 }
@@ -246,6 +249,13 @@ void write_result(TensorImpl& target, engine::Value value, ir::Location where) {
   write(target, cast(value, wanted, where), where);
 }
 
+// A result that stands by itself, of whatever dtype.
+void write_tensor(TensorImpl& target, const TensorImpl& result, ir::Location where) {
+  require(can_cast(result.dtype(), target.dtype()), "result type {} can't be cast to the desired output type {}",
+          info(result.dtype()).scalar_name, info(target.dtype()).scalar_name);
+  write(target, read_as(result, target.dtype(), where), where);
+}
+
 }  // namespace
 
 void elementwise_in_place(ir::Op op, Tensor& target, std::span<const In* const> operands) {
@@ -253,13 +263,17 @@ void elementwise_in_place(ir::Op op, Tensor& target, std::span<const In* const> 
   const ir::Location where = location(operands[0]->where());
   require_fits(impl, common_sizes(operands));
   for (const In* operand : operands) require_no_partial_overlap(impl, *operand);
+  if (is_complex(impl.dtype()) || any_complex(operands)) [[unlikely]] {
+    if (op == ir::Op::abs) fail("In-place abs is not supported for complex tensors.");
+    return write_tensor(impl, checked(elementwise(op, operands)), where);
+  }
   write_result(impl, record_elementwise(op, operands, false).value, where);
 }
 
 Tensor& write_in_place(Tensor& target, const Tensor& result, const std::source_location& where) {
   TensorImpl &impl = checked(target), &from = checked(result);
   require_fits(impl, sizes_of(*from.type));
-  write_result(impl, read(from, location(where)), location(where));
+  write_tensor(impl, from, location(where));
   return target;
 }
 
@@ -316,6 +330,8 @@ std::optional<Tensor> power_by_number(const In& base, const In& exponent) {
 
 template <>
 Tensor binary_function<ir::Op::pow>(const In& a, const In& b) {
+  const In* operands[] = {&a, &b};
+  if (any_complex(operands)) return complex_elementwise(ir::Op::pow, operands);
   if (std::optional<Tensor> special = power_by_number(a, b)) return *std::move(special);
   return binary(ir::Op::pow, a, b);
 }

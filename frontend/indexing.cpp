@@ -207,7 +207,7 @@ void apply_newaxis(Geometry& g, std::size_t axis) {
 Tensor Tensor::index(std::span<const Index> indices, std::source_location where) const {
   const Resolved r = Resolver(*this, indices).run();
   if (r.tensors.empty()) return make_view(*this, r.view);
-  return wrap(read_at(checked(*this), positions(r, where), location(where)));
+  return wrap(read_at(checked(*this), positions(r, where), location(where)), dtype());
 }
 
 Tensor& Tensor::index_assign(std::span<const Index> indices, const In& value) {

@@ -151,12 +151,13 @@ void reduce_into(Tensor& x, const engine::Value& at, const engine::Value& values
 Tensor index_select(const In& x, std::int64_t dim, const Tensor& index) {
   const Slices s = slices("index_select", x.tensor(), dim, index);
   const engine::Value out = read_at(checked(x.tensor()), slice_positions(s, x.where()), location(x.where()));
-  return wrap(x.tensor().dim() == 0 ? reshape(out, Dims{}, location(x.where())) : out);
+  const DType type = x.tensor().dtype();
+  return wrap(x.tensor().dim() == 0 ? reshape(out, value_sizes(type, Dims{}), location(x.where())) : out, type);
 }
 
 Tensor gather(const In& x, std::int64_t dim, const Tensor& index) {
-  return wrap(
-      read_at(checked(x.tensor()), element_positions("gather", x.tensor(), dim, index, true, x.where()), location(x.where())));
+  const engine::Value at = element_positions("gather", x.tensor(), dim, index, true, x.where());
+  return wrap(read_at(checked(x.tensor()), at, location(x.where())), x.tensor().dtype());
 }
 
 Tensor take_along_dim(const In& x, const Tensor& indices, std::int64_t dim) {
@@ -186,7 +187,7 @@ Tensor take(const In& x, const Tensor& index) {
                       info(index.dtype()).torch_name);
   PositionSum sum(sizes_of(*checked(index).type), flat.storage_offset(), x.where());
   sum.add_index(index, flat.numel(), flat.stride(0));
-  return wrap(read_at(checked(flat), sum.value(), location(x.where())));
+  return wrap(read_at(checked(flat), sum.value(), location(x.where())), flat.dtype());
 }
 
 Tensor nonzero(const In& x) {

@@ -66,6 +66,13 @@ Order memory_order(const Geometry& g) {
 void fill(Tensor& x, Kind kind, const In& a, const In& b, Generator* generator, const std::source_location& where) {
   TensorImpl& impl = checked(x);
   require_writable(impl);
+  // The parts are drawn by themselves; of a normal number each has half the variance.
+  if (is_complex(x.dtype())) {
+    require<NotImplementedError>(kind == Kind::uniform || kind == Kind::normal, "these draws are not implemented for '{}'",
+                                 info(x.dtype()).scalar_name);
+    Tensor parts = x.view_as_real();
+    return fill(parts, kind, a, kind == Kind::normal ? In(b.scalar().to_double() / std::sqrt(2.0), where) : b, generator, where);
+  }
   const Geometry g = impl.layout();
   const Order order = memory_order(g);
   Dims sizes, back(order.size());
@@ -84,7 +91,7 @@ void fill(Tensor& x, Kind kind, const In& a, const In& b, Generator* generator, 
 }
 
 void require_floating(std::string_view what, DType type) {
-  require<NotImplementedError>(is_float(type), "\"{}\" not implemented for '{}'", what, info(type).scalar_name);
+  require<NotImplementedError>(is_float(type) || is_complex(type), "\"{}\" not implemented for '{}'", what, info(type).scalar_name);
 }
 
 void require_probability(std::string_view what, double p) {
@@ -188,12 +195,14 @@ ForkRng::~ForkRng() { set_rng_state(before_); }
 Tensor rand(SizesView sizes, RandomOptions options) {
   const DType type = options.dtype.value_or(get_default_dtype());
   require_floating("check_uniform_bounds", type);
+  if (is_complex(type)) return empty(sizes, {type}).uniform_(0, 1, options.generator, options.where);
   return drawn(Kind::uniform, type, sizes, 0.0, 1.0, options.generator, options.where);
 }
 
 Tensor randn(SizesView sizes, RandomOptions options) {
   const DType type = options.dtype.value_or(get_default_dtype());
   require_floating("normal_kernel_cpu", type);
+  if (is_complex(type)) return empty(sizes, {type}).normal_(0, 1, options.generator, options.where);
   return drawn(Kind::normal, type, sizes, 0.0, 1.0, options.generator, options.where);
 }
 
@@ -225,6 +234,7 @@ Tensor normal(double mean, double deviation, SizesView sizes, RandomOptions opti
   require_deviation(deviation);
   const DType type = options.dtype.value_or(get_default_dtype());
   require_floating("normal_kernel_cpu", type);
+  if (is_complex(type)) return empty(sizes, {type}).normal_(mean, deviation, options.generator, options.where);
   return drawn(Kind::normal, type, sizes, mean, deviation, options.generator, options.where);
 }
 
@@ -237,6 +247,7 @@ Tensor normal(const In& mean, const In& deviation, RandomOptions options) {
                                               : get_default_dtype();
   require_floating("normal_kernel_cpu", type);
   const Tensor standard =
+      is_complex(type) ? randn(Sizes(common.begin(), common.end()), {type, options.generator, options.where}) :
       drawn(Kind::normal, type, Sizes(common.begin(), common.end()), 0.0, 1.0, options.generator, options.where);
   const Tensor scaled = mul(In(standard, options.where), deviation);
   return add(In(scaled, options.where), mean).to(type);
@@ -245,6 +256,7 @@ Tensor normal(const In& mean, const In& deviation, RandomOptions options) {
 Tensor bernoulli(const In& probability, RandomOptions options) {
   require<TypeError>(!probability.is_scalar(), "bernoulli() needs a tensor of probabilities, not a number");
   const Tensor& p = probability.tensor();
+  if (is_complex(p.dtype())) fail<NotImplementedError>("\"bernoulli_tensor_cpu_p_\" not implemented for '{}'", info(p.dtype()).scalar_name);
   require_floating("bernoulli_tensor_cpu_p_", p.dtype());
   Tensor out = like(p, options.dtype);
   out.bernoulli_(probability, options.generator);

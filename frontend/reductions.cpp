@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "braze/functions.h"
+#include "frontend/complex.h"
 #include "frontend/promotion.h"
 
 namespace braze {
@@ -131,19 +132,54 @@ Tensor logical(ir::Op op, const In& x, DimsView dims, bool keepdim) {
   const Tensor& self = require_tensor(ir::name(op), x);
   const SourceLine line(x.where());
   const bool none = dims.has_value() && dims.values().empty();
-  const Tensor result = reduce(op, self, none ? 0 : axis_mask(dims, self.dim()), keepdim);
+  const Tensor result = reduce(op, is_complex(self.dtype()) ? self.to(DType::boolean) : self, none ? 0 : axis_mask(dims, self.dim()), keepdim);
   return self.dtype() == DType::u8 ? result.to(DType::u8) : result;
 }
 
 void require_floating(std::string_view function, const Tensor& x, std::optional<DType> dtype) {
-  require(is_float(dtype.value_or(x.dtype())),
+  const DType type = dtype.value_or(x.dtype());
+  require(is_float(type) || is_complex(type),
           "{}(): could not infer output dtype. {} dtype must be either a floating point or complex dtype. Got: {}", function,
-          dtype ? "Optional" : "Input", info(dtype.value_or(x.dtype())).scalar_name);
+          dtype ? "Optional" : "Input", info(type).scalar_name);
+}
+
+// Halves times halves along the last axis until one element is left: log2(n) products, where the IR has a reduction of reals.
+Tensor product_of_last(Tensor x) {
+  if (x.size(-1) == 0) {
+    Sizes sizes = x.sizes();
+    sizes.pop_back();
+    return ones(sizes, {x.dtype()});
+  }
+  while (x.size(-1) > 1) {
+    const std::int64_t n = x.size(-1), half = n / 2;
+    const Tensor halved = x.narrow(-1, 0, half) * x.narrow(-1, half, half);
+    x = n % 2 ? cat({halved, x.narrow(-1, n - 1, 1)}, -1) : halved;
+  }
+  return x.squeeze(-1);
+}
+
+Tensor reduce_complex(ir::Op op, const Tensor& x, AxisMask mask, bool keepdim) {
+  if (op == ir::Op::sum) return of_pairs(reduce(op, pairs(x), mask, keepdim));
+  if (op != ir::Op::prod) not_implemented_for(ir::name(op), x.dtype());
+  const Dims own = sizes_of(*checked(x).type);
+  Sizes order, removed, sizes;
+  std::int64_t count = 1;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    (has_axis(mask, i) ? removed : order).push_back(static_cast<std::int64_t>(i));
+    if (has_axis(mask, i)) count *= own[i];
+    if (!has_axis(mask, i)) sizes.push_back(own[i]);
+  }
+  order.insert(order.end(), removed.begin(), removed.end());
+  sizes.push_back(count);
+  const Tensor product = product_of_last(x.permute(order).reshape(sizes));
+  const Dims kept = reduced_sizes(own, mask);
+  return keepdim ? product.reshape(std::span<const std::int64_t>(kept)) : product;
 }
 
 }  // namespace
 
 Tensor reduce(ir::Op op, const Tensor& x, AxisMask mask, bool keepdim) {
+  if (is_complex(x.dtype())) return reduce_complex(op, x, mask, keepdim);
   const Dims sizes = sizes_of(*checked(x).type);
   // Over no axis at all a reduction is over one element each: still an op, since it may change the dtype.
   const Operand operand = in_storage_order(x, mask, here());
@@ -202,7 +238,7 @@ Tensor mean(const In& x, DimsView dims, bool keepdim, std::optional<DType> dtype
 
 Tensor nanmean(const In& x, DimsView dims, bool keepdim, std::optional<DType> dtype) {
   const Tensor& self = require_tensor("nanmean", x);
-  require(is_float(self.dtype()), "nanmean(): expected input to have floating point or complex dtype but got {}",
+  require(is_float(self.dtype()) || is_complex(self.dtype()), "nanmean(): expected input to have floating point or complex dtype but got {}",
           info(self.dtype()).scalar_name);
   const SourceLine line(x.where());
   const Tensor counted = sum(logical_not(isnan(x)), dims, keepdim);

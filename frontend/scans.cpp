@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "braze/functions.h"
+#include "frontend/complex.h"
 #include "frontend/reductions.h"
 
 namespace braze {
@@ -13,11 +14,21 @@ engine::Value scanned(ir::Op op, const Tensor& x, std::int64_t axis) {
   return engine::record(op, {&value, 1}, ir::Scan{static_cast<std::uint32_t>(axis)}, here());
 }
 
+// Sums by parts; products by doubling: after the step of 2^k each element is the product of the last 2^(k+1).
+Tensor accumulated_complex(ir::Op op, Tensor x, std::int64_t axis) {
+  if (op == ir::Op::cumsum) return of_pairs(wrap(scanned(op, pairs(x), axis)));
+  const std::int64_t n = x.size(axis);
+  for (std::int64_t step = 1; step < n; step *= 2)
+    x = cat({x.narrow(axis, 0, step), x.narrow(axis, step, n - step) * x.narrow(axis, 0, n - step)}, axis);
+  return x.clone();
+}
+
 Tensor accumulated(ir::Op op, const In& x, std::int64_t dim, std::optional<DType> dtype) {
   const SourceLine line(x.where());
   const Tensor& self = require_tensor(ir::name(op), x);
   const Along a = along(self, dim);
-  const DType type = dtype.value_or(is_float(self.dtype()) ? self.dtype() : DType::i64);
+  const DType type = dtype.value_or(is_float(self.dtype()) || is_complex(self.dtype()) ? self.dtype() : DType::i64);
+  if (is_complex(type)) return accumulated_complex(op, a.x.to(type), a.axis).reshape(self.sizes());
   return wrap(scanned(op, a.x.to(type), a.axis)).reshape(self.sizes());
 }
 

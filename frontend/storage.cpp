@@ -47,7 +47,8 @@ const engine::Value& Storage::value() const {
   return value_;
 }
 
-engine::Value Storage::value(DType type) const {
+engine::Value Storage::value(DType surface) const {
+  const DType type = component_type(surface);
   const engine::Value& now = value();
   if (now.type().dtype == type) return now;
   engine::evaluate({&now, 1});
@@ -58,6 +59,7 @@ engine::Value Storage::value(DType type) const {
 }
 
 void Storage::resize(std::int64_t count, DType type) {
+  if (is_complex(type)) return resize(2 * count, component_type(type));
   require(!value_->shared.load(std::memory_order_relaxed), "Trying to resize storage that is not resizable");
   require(!(active_trace && active_trace->existed(*this)), "a storage from outside cannot be resized while a function is traced");
   require_writable();

@@ -160,7 +160,8 @@ Tensor copy_laid_out(const Tensor& x, DType type, const Dims& strides, ir::Locat
     slowest_first.strides.push_back(g.strides[axis]);
   }
   const Tensor ordered = on_storage(x.impl()->storage, x.dtype(), std::move(slowest_first));
-  engine::Value value = cast(read(*ordered.impl(), where), type, where);
+  ordered.impl()->conjugate = x.impl()->conjugate;
+  engine::Value value = read_as(*ordered.impl(), type, where);
   if (mask != 0) value = engine::record(ir::Op::flip, {&value, 1}, ir::Axes{mask}, where);
   value = engine::owned(value);
   return on_storage(StoragePointer::adopt(new Storage(std::move(value), false)), type, {0, g.sizes, strides});

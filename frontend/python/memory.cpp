@@ -35,11 +35,12 @@ struct DLManagedTensor {
 };
 constexpr std::int32_t dl_cpu = 1;
 constexpr const char *fresh = "dltensor", *used = "used_dltensor";
-enum : std::uint8_t { dl_int = 0, dl_uint = 1, dl_float = 2, dl_bfloat = 4, dl_bool = 6 };
+enum : std::uint8_t { dl_int = 0, dl_uint = 1, dl_float = 2, dl_bfloat = 4, dl_complex = 5, dl_bool = 6 };
 
 DLDataType dl_type(DType type) {
   const std::uint8_t code = type == DType::boolean ? dl_bool
                             : type == DType::bf16  ? dl_bfloat
+                            : is_complex(type)     ? dl_complex
                             : is_float(type)       ? dl_float
                             : is_signed(type)      ? dl_int
                                                    : dl_uint;
@@ -47,7 +48,7 @@ DLDataType dl_type(DType type) {
 }
 
 DType from_dl_type(DLDataType type) {
-  for (const DType t : all_dtypes) {
+  for (const DType t : surface_dtypes) {
     const DLDataType ours = dl_type(t);
     if (ours.code == type.code && ours.bits == type.bits && type.lanes == 1) return t;
   }

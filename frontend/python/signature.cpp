@@ -302,14 +302,10 @@ PyObject* to_python(const std::vector<double>& value) {
 
 namespace {
 
-int category(DType t) { return t == DType::boolean ? 0 : is_float(t) ? 2 : 1; }
-
 void write_result(const Tensor& result, Tensor& target, bool may_resize) {
   const DType from = result.dtype(), to = target.dtype();
-  static constexpr std::array<const char*, dtype_count> type_names{"Bool", "Byte", "Char",     "Short", "Int",
-                                                                   "Long", "Half", "BFloat16", "Float", "Double"};
-  require(category(from) <= category(to), "result type {} can't be cast to the desired output type {}",
-          type_names[static_cast<std::size_t>(from)], type_names[static_cast<std::size_t>(to)]);
+  require(can_cast(from, to), "result type {} can't be cast to the desired output type {}", info(from).scalar_name,
+          info(to).scalar_name);
   const Sizes have = target.sizes(), want = result.sizes();
   if (have != want) {
     require<ShapeError>(may_resize, "output with shape [{}] doesn't match the broadcast shape [{}]", fmt::join(have, ", "),

@@ -1,6 +1,7 @@
 // Free functions and operators, a header a family, and what runs and records them.
 #pragma once
 
+#include "braze/complex.h"      // IWYU pragma: export
 #include "braze/convolution.h"  // IWYU pragma: export
 #include "braze/creation.h"     // IWYU pragma: export
 #include "braze/elementwise.h"  // IWYU pragma: export

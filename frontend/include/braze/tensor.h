@@ -26,6 +26,7 @@
 #include "braze/error.h"
 #include "braze/indexing.h"
 #include "braze/memory_format.h"
+#include "braze/methods/complex.h"
 #include "braze/methods/elementwise.h"
 #include "braze/methods/linalg.h"
 #include "braze/methods/picking.h"
@@ -54,6 +55,7 @@ struct ValuesAndIndices;
 
 // The families of operations are bases, one header each under braze/methods/: x.exp(), x.sum(1), x.matmul(y).
 class Tensor : public ElementwiseMethods,
+               public ComplexMethods,
                public ReductionMethods,
                public SortingMethods,
                public ViewMethods,
@@ -102,7 +104,8 @@ class Tensor : public ElementwiseMethods,
   // The one element, converted to T. Throws Error unless numel() == 1.
   template <class T>
   T item(std::source_location where = std::source_location::current()) const;
-  double item_double(std::source_location where = std::source_location::current()) const;
+  double item_double(std::source_location where = std::source_location::current()) const;  // Error for an imaginary part
+  std::complex<double> item_complex(std::source_location where = std::source_location::current()) const;
   std::int64_t item_int(std::source_location where = std::source_location::current()) const;
   explicit operator bool() const;
   // All elements in row-major order; T must be this dtype's C++ type (throws TypeError).
@@ -193,6 +196,8 @@ class In {
   template <class N>
     requires std::is_arithmetic_v<N>
   In(N number, std::source_location where = std::source_location::current()) : scalar_(number), where_(where) {}       // NOLINT
+  template <std::floating_point T>
+  In(std::complex<T> number, std::source_location where = std::source_location::current()) : scalar_(number), where_(where) {}  // NOLINT
   In(const Picked& picked, std::source_location where = std::source_location::current());                              // NOLINT
   In(Scalar number, std::source_location where = std::source_location::current()) : scalar_(number), where_(where) {}  // NOLINT
 
@@ -262,7 +267,9 @@ Picked Tensor::operator()(const Indices&... indices) const {
 
 template <class T>
 T Tensor::item(std::source_location where) const {
-  if constexpr (std::is_floating_point_v<T>)
+  if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>)
+    return static_cast<T>(item_complex(where));
+  else if constexpr (std::is_floating_point_v<T>)
     return static_cast<T>(item_double(where));
   else
     return static_cast<T>(item_int(where));

@@ -4,7 +4,9 @@ from ._braze import Tensor
 
 
 def _whole(tensor):
-    """All elements of the storage, from its first byte."""
+    """All elements of the storage, from its first byte, as they lie there."""
+    if tensor.is_conj():
+        tensor = tensor.conj()
     bytes_there = _braze.storage_bytes(tensor)
     return tensor.detach().as_strided((bytes_there // tensor.element_size(),), (1,), 0)
 

@@ -49,7 +49,9 @@ typed_constructors = {
     for name, dtype in (("FloatTensor", "float32"), ("DoubleTensor", "float64"), ("HalfTensor", "float16"), ("BFloat16Tensor", "bfloat16"),
                         ("ByteTensor", "uint8"), ("CharTensor", "int8"), ("ShortTensor", "int16"), ("IntTensor", "int32"),
                         ("LongTensor", "int64"), ("BoolTensor", "bool"))}
-_type_names = {cls.dtype: name for name, cls in typed_constructors.items()}
+# PyTorch has no constructors under these names, only the names.
+_type_names = {cls.dtype: name for name, cls in typed_constructors.items()} | {
+    _braze.complex64: "ComplexFloatTensor", _braze.complex128: "ComplexDoubleTensor"}
 
 
 def _make_subclass(cls, data, require_grad=False):
@@ -68,8 +70,8 @@ class _Methods:
     is_cuda = is_sparse = is_quantized = is_meta = is_mps = is_xpu = is_mkldnn = is_nested = property(lambda self: False)
     is_cpu = property(lambda self: True)
     names = property(lambda self: (None,) * self.ndim)
-    H = property(lambda self: self.transpose(0, 1) if self.ndim == 2 else _refuse_h(self), doc="The adjoint of a matrix.")
-    mH = property(lambda self: self.mT, doc="The adjoint of the last two dims.")
+    H = property(lambda self: self.adjoint() if self.ndim == 2 else _refuse_h(self), doc="The adjoint of a matrix: a view.")
+    mH = property(lambda self: self.adjoint(), doc="The adjoint of the last two dims: a view.")
 
     def get_device(self):
         return -1
@@ -81,7 +83,11 @@ class _Methods:
         if self.requires_grad:
             if not force:
                 raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-            return to_numpy(self.detach())
+            return to_numpy(self.detach().resolve_conj())
+        if self.is_conj():
+            if not force:
+                raise RuntimeError("Can't call numpy() on Tensor that has conjugate bit set. Use tensor.resolve_conj().numpy() instead.")
+            return to_numpy(self.resolve_conj())
         return to_numpy(self)
 
     def __array__(self, dtype=None, copy=None):
@@ -100,6 +106,8 @@ class _Methods:
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         if self.requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        if self.is_conj():
+            raise BufferError("Can't export tensors with the conjugate bit set")
         if stream not in (None, -1):
             raise TypeError("stream must be None: the tensor is on the CPU")
         return _braze.to_dlpack(self.clone() if copy else self)
@@ -160,6 +168,8 @@ class _Methods:
         import copy
         storage = copy.deepcopy(self.untyped_storage(), memo)
         result = storage._tensor(self.dtype).as_strided(self.shape, self.stride(), self.storage_offset())
+        if self.is_conj():
+            result = result.conj()
         if type(self) is not Tensor:
             result = _braze.make_subclass(type(self), result)
         if self.requires_grad:
@@ -238,8 +248,8 @@ def _requires_grad_(self, requires_grad=True):
     """The mark alone: this version of braze computes no gradients yet, and there is no backward()."""
     if not requires_grad:
         self.__dict__.pop("_requires_grad", None)
-    elif not self.dtype.is_floating_point:
-        raise RuntimeError("only Tensors of floating point dtype can require gradients")
+    elif not self.dtype.is_floating_point and not self.dtype.is_complex:
+        raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
     else:
         self.__dict__["_requires_grad"] = True
     return self

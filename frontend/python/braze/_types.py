@@ -2,7 +2,7 @@
 import builtins
 
 from . import _braze
-from ._braze import bfloat16, bool, float16, float32, float64, int8, int16, int32, int64, uint8  # noqa: F401
+from ._braze import bfloat16, bool, complex64, complex128, float16, float32, float64, int8, int16, int32, int64, uint8  # noqa: F401
 
 
 class device:
