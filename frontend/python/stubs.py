@@ -218,7 +218,7 @@ def class_text(name, value):
 def main(folder):
     import braze
     aliases = ("import builtins\nfrom typing_extensions import Self\n\nfrom . import cuda as cuda, linalg as linalg, random as random, special as special\n\n"
-               "_int = builtins.int\n_float = builtins.float\n_bool = builtins.bool\n_type = builtins.type\n_dtype = dtype\n_device = device\n_layout = layout\nNumber = builtins.int | builtins.float | builtins.bool\n\n")
+               "_int = builtins.int\n_float = builtins.float\n_bool = builtins.bool\n_type = builtins.type\n_dtype = dtype\n_device = device\n_layout = layout\nNumber = builtins.int | builtins.float | builtins.bool | builtins.complex\n\n")
     public = [n for n in vars(braze) if not n.startswith("_") and n != "Tensor"]
     text = HEADER + aliases + module_text(braze, "", public) + "\n" + tensor_text(braze) + named_tuples() + "\ndef __getattr__(name: str) -> Any: ...\n"
     outputs = {"__init__.pyi": text}
