@@ -228,7 +228,6 @@ engine::Value pair_positions(const engine::Value& positions, ir::Location where)
 
 }  // namespace
 
-=======
 engine::Value read_as(const TensorImpl& tensor, DType type, ir::Location where) {
   if (!is_complex(tensor.dtype())) {
     const engine::Value reals = cast(read(tensor, where), component_type(type), where);

@@ -2,6 +2,7 @@
 #include <numbers>
 
 #include "frontend/elementwise.h"
+#include "frontend/complex.h"
 #include "frontend/formula.h"
 
 namespace braze::nn::functional {
@@ -17,6 +18,7 @@ Tensor gelu(const In& x, std::string_view approximate) {
 }
 
 Tensor silu(const In& x) {
+  if (is_complex(x)) return mul(x, sigmoid(x));
   return map_floating("silu_cpu", x, [](const Tensor& x) { return x / (1 + exp(-x)); });
 }
 
@@ -61,6 +63,7 @@ Tensor hardtanh(const In& x, Scalar min_val, Scalar max_val) {
   require(type != DType::boolean, "Bool inputs not supported for hardtanh");
   require(type != DType::u8 || (min_val.to_double() >= 0 && max_val.to_double() >= 0),
           "cannot do hardtanh on an unsigned type with negative limits");
+  if (is_complex(type)) fail<NotImplementedError>("clamp is not supported for complex types ('{}')", info(type).scalar_name);
   // Limits take the tensor's dtype, however they were written.
   return minimum(full({}, max_val, {type}), maximum(full({}, min_val, {type}), t));
 }
@@ -143,7 +146,7 @@ Tensor dropout(const In& x, double p, bool training) {
   const Tensor t = as_tensor(x);
   if (!training || p == 0 || t.numel() == 0) return t;
   if (p == 1) return t * zeros({}, {t.dtype()});
-  Tensor noise = zeros_like(t);
+  Tensor noise = zeros_like(t, {component_type(t.dtype())});
   noise.bernoulli_(1 - p).div_(1 - p);
   return t * noise;
 }

@@ -39,6 +39,13 @@ Parts operator-(const Parts& z);
 inline bool is_complex(const In& x) {
   return x.is_scalar() ? x.scalar().is_complex() : is_complex(checked(x.tensor()).dtype());
 }
+// Throws for a complex operand, naming PyTorch's kernel and the dtype.
+inline void refuse_complex(std::string_view kernel, const In& x) {
+  if (!is_complex(x)) return;
+  const DType type = x.is_scalar() ? complex_type(get_default_dtype()) : x.tensor().dtype();
+  fail<NotImplementedError>("\"{}\" not implemented for '{}'", kernel, info(type).scalar_name);
+}
+
 inline bool any_complex(std::span<const In* const> operands) {
   for (const In* operand : operands)
     if (is_complex(*operand)) return true;

@@ -19,10 +19,11 @@ namespace {
     case ir::Op::fmin:
       fail<TypeError>("{} not implemented for complex tensors ('{}').", name, info(type).scalar_name);
     case ir::Op::sign:
-      fail<TypeError>("Unlike NumPy, torch.sign doesn't allow complex tensors ('{}'). Use torch.sgn instead.",
-                      info(type).scalar_name);
+      fail<NotImplementedError>(
+          "Unlike NumPy, torch.sign is not intended to support complex numbers ('{}'). Please use torch.sgn instead.",
+          info(type).scalar_name);
     case ir::Op::signbit:
-      fail<TypeError>("signbit is not implemented for complex tensors ('{}').", info(type).scalar_name);
+      fail<NotImplementedError>("signbit is not implemented for complex tensors ('{}').", info(type).scalar_name);
     case ir::Op::floor:
     case ir::Op::ceil:
     case ir::Op::trunc:

@@ -123,6 +123,10 @@ std::pair<Tensor, Tensor> frexp(const In& x) {
 
 namespace {
 
+[[noreturn]] void refuse_limits(DType type) {
+  fail<NotImplementedError>("clamp is not supported for complex types ('{}')", info(type).scalar_name);
+}
+
 // In clamp all bounds promote, numbers by category alone; bounds themselves never have a say in a float's size.
 DType clamp_type(const In& x, const Limit& min, const Limit& max) {
   std::array<const In*, 3> operands = {&x};
@@ -131,6 +135,7 @@ DType clamp_type(const In& x, const Limit& min, const Limit& max) {
     if (limit->get()) operands[count++] = &*limit->get();
   const DType type = result_type(std::span(operands).first(count));
   if (type == DType::boolean) not_implemented_for("clamp_scalar_cpu", type);
+  if (is_complex(type)) refuse_limits(type);
   return type;
 }
 
@@ -157,6 +162,7 @@ Tensor relu(const In& x) {
   const SourceLine line(x.where());
   const Tensor t = as_tensor(x);
   require(t.dtype() != DType::boolean, "Boolean inputs not supported for relu");
+  if (is_complex(t.dtype())) refuse_limits(t.dtype());
   return maximum(0, t);
 }
 
@@ -201,12 +207,22 @@ Tensor positive(const In& x) {
   return t;
 }
 
+namespace {
+
+void require_signed_infinities(std::string_view function, const In& x) {
+  require<TypeError>(!is_complex(x), "{} does not support complex inputs.", function);
+}
+
+}  // namespace
+
 Tensor isposinf(const In& x) {
+  require_signed_infinities("isposinf", x);
   const SourceLine line(x.where());
   return as_tensor(x) == std::numeric_limits<double>::infinity();
 }
 
 Tensor isneginf(const In& x) {
+  require_signed_infinities("isneginf", x);
   const SourceLine line(x.where());
   return as_tensor(x) == -std::numeric_limits<double>::infinity();
 }
@@ -241,8 +257,9 @@ Tensor heaviside(const In& x, const In& at_zero) {
 
 Tensor float_power(const In& a, const In& b) {
   const SourceLine line(a.where());
-  if (b.is_scalar()) return pow(as_tensor(a, DType::f64), b);
-  return pow(as_tensor(a, DType::f64), as_tensor(b, DType::f64));
+  const DType type = is_complex(a) || is_complex(b) ? complex128 : DType::f64;
+  if (b.is_scalar()) return pow(as_tensor(a, type), b);
+  return pow(as_tensor(a, type), as_tensor(b, type));
 }
 
 // ---- comparing ----

@@ -10,7 +10,8 @@ using Line = std::source_location;
 
 // What PyTorch's float_power_ demands, whose result is float64.
 void require_double(const Tensor& x) {
-  require(x.dtype() == DType::f64, "the base given to float_power_ has dtype {} but the operation's result requires dtype Double",
+  require(x.dtype() == DType::f64 || x.dtype() == complex128,
+          "the base given to float_power_ has dtype {} but the operation's result requires dtype Double",
           info(x.dtype()).scalar_name);
 }
 

@@ -168,6 +168,8 @@ std::tuple<Tensor, Tensor> cholesky_factor(const Tensor& a, bool upper, ir::Chec
 
 Tensor linalg::cholesky(const In& A, bool upper) {
   const SourceLine line(A.where());
+  if (const Tensor& a = square_matrices(A, "linalg.cholesky"); is_complex(a.dtype()))
+    return complex_cholesky(a, upper, [](const Tensor& real) { return linalg::cholesky(real); });
   return std::get<0>(cholesky_factor(square_matrices(A, "linalg.cholesky"), upper, ir::Checked::cholesky));
 }
 
@@ -178,6 +180,7 @@ std::tuple<Tensor, Tensor> linalg::cholesky_ex(const In& A, bool upper, bool che
 
 Tensor cholesky(const In& input, bool upper) {
   const SourceLine line(input.where());
+  if (is_complex(square_matrices(input, "cholesky").dtype())) return linalg::cholesky(input, upper);
   return std::get<0>(cholesky_factor(square_matrices(input, "cholesky"), upper, ir::Checked::cholesky));
 }
 
@@ -205,7 +208,8 @@ std::tuple<Tensor, Tensor, Tensor> linalg::svd(const In& A, bool full_matrices) 
 
 Tensor linalg::svdvals(const In& A) {
   const SourceLine line(A.where());
-  return std::get<1>(linalg::svd(factorized(A, "linalg.svdvals"), false));
+  const Tensor& a = factorized(A, "linalg.svdvals");
+  return is_complex(a.dtype()) ? complex_singular_values(a) : std::get<1>(linalg::svd(a, false));
 }
 
 std::tuple<Tensor, Tensor, Tensor> svd(const In& input, bool some, bool compute_uv) {
@@ -220,15 +224,30 @@ std::tuple<Tensor, Tensor, Tensor> svd(const In& input, bool some, bool compute_
   return {nothing(u), s, nothing(vh.mT())};
 }
 
+namespace {
+
+// Whether it is the upper one.
+bool triangle_named(std::string_view UPLO) {
+  require<ValueError>(UPLO == "L" || UPLO == "U" || UPLO == "l" || UPLO == "u",
+                      "Expected UPLO argument to be 'L' or 'U', but got {}", UPLO);
+  return UPLO == "U" || UPLO == "u";
+}
+
+}  // namespace
+
 std::tuple<Tensor, Tensor> linalg::eigh(const In& A, std::string_view UPLO) {
   const SourceLine line(A.where());
   const Tensor& a = square_matrices(A, "linalg.eigh");
-  require<ValueError>(UPLO == "L" || UPLO == "U" || UPLO == "l" || UPLO == "u",
-                      "Expected UPLO argument to be 'L' or 'U', but got {}", UPLO);
-  const engine::Value v = record_on(ir::Op::eigh, {a}, ir::Eigh{UPLO == "U" || UPLO == "u"});
+  const engine::Value v = record_on(ir::Op::eigh, {a}, ir::Eigh{triangle_named(UPLO)});
   return {wrap(v), wrap(v.with_result(1))};
 }
 
-Tensor linalg::eigvalsh(const In& A, std::string_view UPLO) { return std::get<0>(eigh(A, UPLO)); }
+Tensor linalg::eigvalsh(const In& A, std::string_view UPLO) {
+  if (const Tensor& a = square_matrices(A, "linalg.eigvalsh"); is_complex(a.dtype())) {
+    const SourceLine line(A.where());
+    return complex_hermitian_values(a, triangle_named(UPLO));
+  }
+  return std::get<0>(eigh(A, UPLO));
+}
 
 }  // namespace braze

@@ -16,6 +16,8 @@ Tensor norm_operand(std::string_view function, const Tensor& x, std::optional<DT
           info(x.dtype()).scalar_name);
   if (!dtype) return x;
   require(is_float(*dtype) || is_complex(*dtype), "{}: dtype should be floating point or complex. Got {}", function, info(*dtype).scalar_name);
+  require(is_complex(x.dtype()) || !is_complex(*dtype), "{}: dtype should be real for real inputs, but got {}", function,
+          info(*dtype).scalar_name);
   require(promote_types(x.dtype(), *dtype) == *dtype,
           "{}: the dtype of the input ({}) should be convertible without narrowing to the specified dtype ({})", function,
           info(x.dtype()).scalar_name, info(*dtype).scalar_name);

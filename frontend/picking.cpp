@@ -5,6 +5,7 @@
 
 #include "braze/functions.h"
 #include "frontend/positions.h"
+#include "frontend/promotion.h"
 
 namespace braze {
 
@@ -132,18 +133,19 @@ void reduce_into(Tensor& x, const engine::Value& at, const engine::Value& values
   TensorImpl& impl = checked(x);
   const Dims sizes = sizes_of(at.type());
   if (!include_self)
-    write_at(impl, at, expand(read(checked(identity(r.combine, x.dtype())), where), sizes, where), ir::Put::Combine::assign, where);
+    write_at(impl, at, fitted(In(identity(r.combine, x.dtype())), x.dtype(), sizes, where), ir::Put::Combine::assign, where);
   write_at(impl, at, values, r.combine, where);
   if (!r.mean) return;
   // How many went into each element; untouched ones divide by one.
-  Tensor count = include_self ? ones(x.sizes(), {x.dtype()}) : zeros(x.sizes(), {x.dtype()});
+  const DType counted = component_type(x.dtype());
+  Tensor count = include_self ? ones(x.sizes(), {counted}) : zeros(x.sizes(), {counted});
   Geometry flat = checked(x).layout();
-  const Tensor ones_at = full({}, 1, {x.dtype()});
-  Tensor storage_count = wrap(expand(read(checked(zeros({}, {x.dtype()})), where), Dims{impl.storage->elements(x.dtype())}, where));
+  const Tensor ones_at = full({}, 1, {counted});
+  Tensor storage_count = wrap(expand(read(checked(zeros({}, {counted})), where), Dims{impl.storage->elements(x.dtype())}, where));
   write_at(checked(storage_count), at, expand(read(checked(ones_at), where), sizes, where), ir::Put::Combine::add, where);
   count.add_(In(make_view(storage_count, std::move(flat))));
   const Tensor divisor = maximum(In(count), In(1));
-  x.copy_(In(is_float(x.dtype()) ? div(In(x), In(divisor)) : floor_divide(In(x), In(divisor))));
+  x.copy_(In(category(x.dtype()) >= 2 ? div(In(x), In(divisor)) : floor_divide(In(x), In(divisor))));
 }
 
 }  // namespace

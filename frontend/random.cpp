@@ -50,6 +50,7 @@ DType parameter_type(Kind kind) { return ir::Draw{kind, {}, {}}.integral() ? DTy
 // A new tensor of draws with parameters that are numbers.
 Tensor drawn(Kind kind, DType type, SizesView sizes, Scalar a, Scalar b, Generator* generator, const std::source_location& where) {
   checked_numel(sizes);
+  require<NotImplementedError>(!is_complex(type), "these draws are not implemented for '{}'", info(type).scalar_name);
   const DType wanted = parameter_type(kind);
   return wrap(draw(kind, type, Dims(std::span<const std::int64_t>(sizes)), scalar_value(a, wanted), scalar_value(b, wanted),
                    generator, location(where)));
@@ -242,6 +243,7 @@ Tensor normal(const In& mean, const In& deviation, RandomOptions options) {
   const auto sizes_or_none = [](const In& x) { return x.is_scalar() ? Sizes{} : x.tensor().sizes(); };
   const Dims common = broadcast_sizes(sizes_or_none(mean), sizes_or_none(deviation));
   if (deviation.is_scalar()) require_deviation(deviation.scalar().to_double());
+  else require(!is_complex(deviation.tensor().dtype()), "normal expects standard deviation to be non-complex");
   const DType type = !mean.is_scalar()        ? mean.tensor().dtype()
                      : !deviation.is_scalar() ? deviation.tensor().dtype()
                                               : get_default_dtype();

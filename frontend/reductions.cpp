@@ -95,8 +95,13 @@ Tensor extreme(std::string_view name, ir::Op op, const In& x, DimsView dims, boo
   return reduce(op, self, mask, keepdim);
 }
 
+void require_ordered(std::string_view function, const Tensor& x) {
+  require<TypeError>(!is_complex(x.dtype()), "{}(): does not support complex input ('{}')", function, info(x.dtype()).scalar_name);
+}
+
 ValuesAndIndices extreme_with_index(std::string_view name, ir::Op op, const In& x, std::int64_t dim, bool keepdim) {
   const Tensor& self = require_tensor(name, x);
+  require_ordered(name, self);
   const SourceLine line(x.where());
   const std::int64_t axis = wrap_dim(dim, self.dim());
   if (self.dim() == 0) return {self.clone(), zeros({}, {DType::i64})};
@@ -110,6 +115,7 @@ ValuesAndIndices extreme_with_index(std::string_view name, ir::Op op, const In& 
 
 Tensor index_of_extreme(ir::Op op, const In& x, std::optional<std::int64_t> dim, bool keepdim) {
   const Tensor& self = require_tensor(ir::name(op), x);
+  require_ordered(ir::name(op), self);
   const SourceLine line(x.where());
   if (self.dtype() == DType::boolean) not_implemented_for(op == ir::Op::argmax ? "argmax_cpu" : "argmin_cpu", self.dtype());
   if (dim) {
@@ -221,6 +227,8 @@ Tensor prod(const In& x, DimsView dims, bool keepdim, std::optional<DType> dtype
 
 Tensor nansum(const In& x, DimsView dims, bool keepdim, std::optional<DType> dtype) {
   const Tensor& self = require_tensor("nansum", x);
+  if (is_complex(self.dtype()))
+    fail<NotImplementedError>("nansum on CPU does not support complex inputs ('{}')", info(self.dtype()).scalar_name);
   if (!is_float(self.dtype())) return sum(x, dims, keepdim, dtype);
   const SourceLine line(x.where());
   return sum(where(isnan(x), 0, x), dims, keepdim, dtype);
@@ -262,6 +270,7 @@ Tensor amin(const In& x, DimsView dims, bool keepdim) { return extreme("amin", i
 
 MinAndMax aminmax(const In& x, std::optional<std::int64_t> dim, bool keepdim) {
   const Tensor& self = require_tensor("aminmax", x);
+  require_ordered("aminmax", self);
   require(dim || self.numel() > 0, "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.");
   return {extreme("aminmax", ir::Op::min, x, dim, keepdim), extreme("aminmax", ir::Op::max, x, dim, keepdim)};
 }

@@ -14,13 +14,17 @@ engine::Value scanned(ir::Op op, const Tensor& x, std::int64_t axis) {
   return engine::record(op, {&value, 1}, ir::Scan{static_cast<std::uint32_t>(axis)}, here());
 }
 
-// Sums by parts; products by doubling: after the step of 2^k each element is the product of the last 2^(k+1).
-Tensor accumulated_complex(ir::Op op, Tensor x, std::int64_t axis) {
-  if (op == ir::Op::cumsum) return of_pairs(wrap(scanned(op, pairs(x), axis)));
+// A scan that is no routine, by doubling: after the step of 2^k each element has joined the last 2^(k+1).
+Tensor doubled(Tensor x, std::int64_t axis, auto join) {
   const std::int64_t n = x.size(axis);
   for (std::int64_t step = 1; step < n; step *= 2)
-    x = cat({x.narrow(axis, 0, step), x.narrow(axis, step, n - step) * x.narrow(axis, 0, n - step)}, axis);
+    x = cat({x.narrow(axis, 0, step), join(x.narrow(axis, step, n - step), x.narrow(axis, 0, n - step))}, axis);
   return x.clone();
+}
+
+Tensor accumulated_complex(ir::Op op, const Tensor& x, std::int64_t axis) {
+  if (op == ir::Op::cumsum) return of_pairs(wrap(scanned(op, pairs(x), axis)));
+  return doubled(x, axis, [](const Tensor& later, const Tensor& earlier) { return later * earlier; });
 }
 
 Tensor accumulated(ir::Op op, const In& x, std::int64_t dim, std::optional<DType> dtype) {
@@ -69,6 +73,12 @@ Tensor cumprod(const In& x, std::int64_t dim, std::optional<DType> dtype) { retu
 
 Tensor logcumsumexp(const In& x, std::int64_t dim) {
   const Tensor& self = require_tensor("logcumsumexp", x);
+  if (is_complex(self.dtype())) {
+    const SourceLine line(x.where());
+    const Along a = along(self, dim);
+    return doubled(a.x, a.axis, [](const Tensor& later, const Tensor& earlier) { return logaddexp(later, earlier); })
+        .reshape(self.sizes());
+  }
   if (!is_float(self.dtype())) not_implemented_for("logcumsumexp_out_cpu", self.dtype());
   return accumulated(ir::Op::logcumsumexp, x, dim, {});
 }

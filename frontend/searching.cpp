@@ -87,6 +87,7 @@ Tensor isin(const In& elements, const In& test_elements, bool invert) {
   require<TypeError>(!elements.is_scalar() || !test_elements.is_scalar(),
                      "isin(): one of elements and test_elements must be a Tensor");
   const DType type = result_type(elements, test_elements);
+  require<NotImplementedError>(!is_complex(type), "Unsupported input type encountered for isin(): {}", info(type).scalar_name);
   const Tensor x = as_tensor(elements, type), tests = as_tensor(test_elements, type);
   const std::int64_t count = tests.numel();
   Tensor found;

@@ -70,6 +70,7 @@ Tensor arange(Scalar end, TensorOptions options) { return arange(0, end, 1, opti
 Tensor arange(Scalar start, Scalar end, Scalar step, TensorOptions options) {
   const bool integral = !start.is_floating() && !end.is_floating() && !step.is_floating();
   const DType type = options.dtype.value_or(integral ? DType::i64 : get_default_dtype());
+  if (is_complex(type)) fail<NotImplementedError>("\"arange_cpu\" not implemented for '{}'", info(type).scalar_name);
   const bool whole = integral || type == DType::i64;
   const double from = start.to_double(), to = end.to_double(), by = step.to_double();
   require(whole ? step.to_int() != 0 : by != 0, "step must be nonzero");

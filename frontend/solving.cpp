@@ -71,6 +71,11 @@ Solution solve_checked(const In& A, const Tensor& B, bool left, ir::Checked chec
           "linalg.solve is equivalent to B / A.squeeze(-1)");
   const Tensor b = vectors ? B.unsqueeze(-1) : B;
   require_system(name, a, b, left);
+  if (is_complex(a.dtype())) {
+    const LuFactors f = factorize(real_blocks(left ? a : a.mT()), check);
+    const Tensor x = from_real_rows(solve_factored(f.lu, f.pivots, real_rows(left ? b : b.mT()), false));
+    return {vectors ? x.squeeze(-1) : left ? x : x.mT(), f.info};
+  }
   const LuFactors f = factorize(a, check);
   Tensor x = solve_factored(f.lu, f.pivots, left ? b : b.mT(), !left);
   if (!left) x = x.mT();
@@ -79,8 +84,11 @@ Solution solve_checked(const In& A, const Tensor& B, bool left, ir::Checked chec
 
 Solution invert(const In& A, std::string_view name, ir::Checked check) {
   const Tensor& a = square_matrices(A, name);
-  const LuFactors f = factorize(a, check);
-  return {solve_factored(f.lu, f.pivots, eye(a.size(-1), {a.dtype()}), false), f.info};
+  const bool pairs = is_complex(a.dtype());
+  const Tensor real = pairs ? real_blocks(a) : a;
+  const LuFactors f = factorize(real, check);
+  const Tensor x = solve_factored(f.lu, f.pivots, eye(real.size(-1), {real.dtype()}), false);
+  return {pairs ? from_real_blocks(x) : x, f.info};
 }
 
 }  // namespace
@@ -179,7 +187,7 @@ Tensor cholesky_inverse(const In& L, bool upper) {
 namespace {
 
 double default_tolerance(const Tensor& a) {
-  const double epsilon = a.dtype() == DType::f64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
+  const double epsilon = component_type(a.dtype()) == DType::f64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
   return epsilon * static_cast<double>(std::max(a.size(-1), a.size(-2)));
 }
 
@@ -202,6 +210,11 @@ Tensor linalg::pinv(const In& A, std::optional<double> atol, std::optional<doubl
     Sizes sizes = a.sizes();
     std::swap(sizes[sizes.size() - 1], sizes[sizes.size() - 2]);
     return zeros(sizes, {a.dtype()});
+  }
+  if (is_complex(a.dtype())) {
+    // The tolerance is that of the matrix itself, not of the blocks.
+    const std::optional<double> relative = rtol || atol.value_or(0) > 0 ? rtol : default_tolerance(a);
+    return from_real_blocks(linalg::pinv(real_blocks(a), atol, relative, hermitian));
   }
   if (hermitian) {
     const auto [values, vectors] = eigh(a);

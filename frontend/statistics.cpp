@@ -109,9 +109,9 @@ Tensor corrcoef(const In& x) {
   const SourceLine line(x.where());
   const Tensor c = cov(x);
   if (c.dim() == 0) return div(c, c);
-  const Tensor deviations = sqrt(c.diagonal());
+  const Tensor deviations = sqrt(c.diagonal().real());
   const Tensor scaled = div(div(c, deviations.unsqueeze(1)), deviations.unsqueeze(0));
-  return scaled.clamp(-1, 1);
+  return is_complex(c.dtype()) ? complex(scaled.real().clamp(-1, 1), scaled.imag().clamp(-1, 1)) : scaled.clamp(-1, 1);
 }
 
 }  // namespace braze

@@ -19,7 +19,9 @@ constexpr unsigned everywhere = function | method | out | inplace;
   {#name "(Tensor|Scalar input, Tensor|Scalar other)", flags, [](Arguments& a) { return braze::name(a.in(0), a.in(1)); }, doc}
 
 const Rows one_operand{
-    BRAZE_ROW_1(abs, everywhere, "The magnitude; integers wrap at their minimum."),
+    BRAZE_ROW_1(abs, function | method | out, "The magnitude; integers wrap at their minimum."),
+    {"abs_(Tensor input)", function | method, [](Arguments& a) { return a.self().abs_(); }, "abs in place; refuses complex tensors."},
+    {"absolute_ = abs_"},
     {"absolute = abs"},
     BRAZE_ROW_1(neg, everywhere, "The negative; bool is refused."),
     {"negative = neg"},

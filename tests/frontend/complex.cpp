@@ -133,7 +133,7 @@ TEST_CASE("sums, products and products of matrices give what PyTorch recorded") 
   check_near(values(vdot(m.flatten(), m.flatten())), {{40.25, 0}}, 1e-14);
   check_near(values(einsum("ij,kj->", {m, m})), values((m.sum(0) * m.sum(0)).sum()), 1e-14);
   // An odd number, none, and more than one step of the tree.
-  check_near(values(full({1000}, C(0.6, 0.8)).to(complex128).prod()), {std::pow(C(0.6, 0.8), 1000)}, 1e-6);
+  check_near(values(full({1000}, C(0.6, 0.8), {complex128}).prod()), {std::pow(C(0.6, 0.8), 1000)}, 1e-12);
   CHECK(values(zeros({0, 2}, {complex64}).prod(0)) == Numbers{1, 1});
   CHECK(zeros({0}, {complex64}).sum().item<C>() == 0.0);
 }
@@ -254,6 +254,28 @@ TEST_CASE("complex tensors print as PyTorch's") {
         "tensor([0.0000e+00+0.0000e+00j, 1.0000e+00-1.0000e+00j, 2.0000e+00-2.0000e+00j,\n"
         "         ..., 1.1970e+03-1.1970e+03j, 1.1980e+03-1.1980e+03j,\n"
         "        1.1990e+03-1.1990e+03j])");
+}
+
+TEST_CASE("linear algebra of complex matrices undoes itself") {
+  manual_seed(3);
+  const Tensor a = randn({2, 5, 5}, {complex128}), b = randn({2, 5, 3}, {complex128}), unit = eye(5, {complex128});
+  CHECK(allclose(matmul(a, linalg::inv(a)), unit.expand({2, 5, 5}), 0, 1e-11));
+  CHECK(allclose(matmul(a, linalg::solve(a, b)), b, 0, 1e-11));
+  CHECK(allclose(matmul(linalg::solve(a, b.mT(), false), a), b.mT(), 0, 1e-11));
+  const Tensor positive = matmul(a, a.mH()) + unit, factor = linalg::cholesky(positive);
+  CHECK(allclose(matmul(factor, factor.mH()), positive, 0, 1e-11));
+  CHECK(allclose(factor, factor.tril(), 0, 1e-14));
+  CHECK(allclose(linalg::cholesky(positive, true), factor.mH(), 0, 1e-11));
+  const Tensor tall = b, undone = linalg::pinv(tall);
+  CHECK(allclose(matmul(matmul(tall, undone), tall), tall, 0, 1e-11));
+  // The squares of the singular values are what the product with the adjoint has as eigenvalues, rising.
+  CHECK(allclose(square(linalg::svdvals(tall)).flip({-1}), linalg::eigvalsh(matmul(tall.mH(), tall)), 0, 1e-11));
+  CHECK(linalg::matrix_rank(tall).to_vector<std::int64_t>() == std::vector<std::int64_t>{3, 3});
+  const Tensor turn = tensor({{0.0, -2.0}, {2.0, 0.0}});
+  const auto [eigenvalues, eigenvectors] = linalg::eig(turn);
+  check_near(values(eigenvalues), {{0, 2}, {0, -2}}, 1e-6);
+  CHECK(allclose(matmul(turn.to(complex64), eigenvectors), eigenvectors * eigenvalues));
+  CHECK_THROWS_AS(linalg::det(a), NotImplementedError);
 }
 
 TEST_CASE("draws of complex numbers have half the variance in each part, from PyTorch's stream") {

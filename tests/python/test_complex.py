@@ -146,3 +146,5 @@ def test_refusals():
     raises(TypeError, lambda: ~x)
     raises(TypeError, lambda: T.ones(1).imag)
     raises(RuntimeError, lambda: T.ones(2).add_(x))
+    raises(NotImplementedError, lambda: x.clamp(0, 1))
+    raises(NotImplementedError, lambda: T.linalg.det(T.eye(2, dtype=T.complex64)))
