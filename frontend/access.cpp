@@ -318,8 +318,8 @@ void write_at(TensorImpl& tensor, const engine::Value& positions, const engine::
     if (e.number() == 0) return;
   if (is_complex(tensor.dtype())) {
     using enum ir::Put::Combine;
-    require<NotImplementedError>(combine == assign || combine == add, "reducing into a tensor of '{}' is not implemented but by sums",
-                                 info(tensor.dtype()).scalar_name);
+    require<NotImplementedError>(combine == assign || combine == add,
+                                 "reducing into a tensor of '{}' is not implemented but by sums", info(tensor.dtype()).scalar_name);
     const Tensor reals = stored_pairs(tensor);
     return write_at(*reals.impl(), pair_positions(positions, where), tensor.conjugate ? conjugated(values, where) : values, combine,
                     where);

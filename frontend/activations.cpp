@@ -1,8 +1,8 @@
 // The activations of torch.nn.functional, with PyTorch's formulas: they decide what comes out at infinities and NaN.
 #include <numbers>
 
-#include "frontend/elementwise.h"
 #include "frontend/complex.h"
+#include "frontend/elementwise.h"
 #include "frontend/formula.h"
 
 namespace braze::nn::functional {

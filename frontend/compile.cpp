@@ -22,7 +22,8 @@ struct Signature {
 
   bool matches(const TensorImpl& impl, std::size_t alias) const {
     const engine::TypeRef& now = impl.storage->value().type_ref();
-    return alias == same_storage_as && conjugate == impl.conjugate && (type == impl.type || *type == *impl.type) && (stored == now || *stored == *now) &&
+    return alias == same_storage_as && conjugate == impl.conjugate && (type == impl.type || *type == *impl.type) &&
+           (stored == now || *stored == *now) &&
            (geometry == impl.geometry || (geometry && impl.geometry && geometry->offset == impl.geometry->offset &&
                                           geometry->sizes == impl.geometry->sizes && geometry->strides == impl.geometry->strides));
   }
@@ -86,7 +87,8 @@ class Tracer {
   Tracer(const CompiledFunction::Function& function, std::span<const Tensor> arguments) : arguments_(arguments) {
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       const TensorImpl& impl = *arguments[i].impl();
-      bound_.signature.push_back({impl.type, impl.storage->value().type_ref(), impl.geometry, alias_of(arguments, i), impl.conjugate});
+      bound_.signature.push_back(
+          {impl.type, impl.storage->value().type_ref(), impl.geometry, alias_of(arguments, i), impl.conjugate});
     }
     Trace trace;
     const std::vector<Tensor> results = function(arguments);

@@ -137,18 +137,20 @@ Tensor polar(const In& abs, const Tensor& angle) {
 Tensor ComplexMethods::view_as_real() const {
   const Tensor& self = self_of(this);
   require<TypeError>(braze::is_complex(checked(self).dtype()), "view_as_real is only supported for complex tensors");
-  require(!is_conj(),
-          "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view it as real, "
-          "use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the original.");
+  require(
+      !is_conj(),
+      "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view it as real, "
+      "use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the original.");
   return make_view(self, as_pairs(self.impl()->layout()), component_type(self.dtype()));
 }
 
 Tensor ComplexMethods::view_as_complex() const {
   const Tensor& self = self_of(this);
   const DType type = checked(self).dtype();
-  require<NotImplementedError>(type == DType::f32 || type == DType::f64,
-                               "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: {}",
-                               info(type).scalar_name);
+  require<NotImplementedError>(
+      type == DType::f32 || type == DType::f64,
+      "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: {}",
+      info(type).scalar_name);
   const Geometry g = self.impl()->layout();
   require(!g.sizes.empty(), "Input tensor must have one or more dimensions");
   require(g.sizes.back() == 2, "Tensor must have a last dimension of size 2");

@@ -36,9 +36,7 @@ Parts operator*(const Parts& a, const Parts& b);
 Parts operator/(const Parts& a, const Parts& b);
 Parts operator-(const Parts& z);
 
-inline bool is_complex(const In& x) {
-  return x.is_scalar() ? x.scalar().is_complex() : is_complex(checked(x.tensor()).dtype());
-}
+inline bool is_complex(const In& x) { return x.is_scalar() ? x.scalar().is_complex() : is_complex(checked(x.tensor()).dtype()); }
 // Throws for a complex operand, naming PyTorch's kernel and the dtype.
 inline void refuse_complex(std::string_view kernel, const In& x) {
   if (!is_complex(x)) return;

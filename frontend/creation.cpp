@@ -60,8 +60,7 @@ void write_number(Scalar value, DType type, std::byte* to) {
 DType common_type(std::span<const Scalar> values) {
   if (values.empty()) return get_default_dtype();
   DType type = DType::boolean;
-  for (const Scalar& v : values)
-    type = promote_types(type, scalar_dtype(v));
+  for (const Scalar& v : values) type = promote_types(type, scalar_dtype(v));
   return type;
 }
 
@@ -87,8 +86,8 @@ Tensor from_blob(void* data, SizesView sizes, SizesView strides, DType dtype, st
   }
   runtime::Block block = runtime::Block::borrow(data, elements * size_of(dtype), std::move(deleter), access == Access::frozen);
   const std::int64_t flat[] = {elements * (is_complex(dtype) ? 2 : 1)};
-  auto storage = StoragePointer::adopt(
-      new Storage(engine::leaf(engine::TypeRef::make(make_type(component_type(dtype), flat)), std::move(block)), access == Access::frozen));
+  auto storage = StoragePointer::adopt(new Storage(
+      engine::leaf(engine::TypeRef::make(make_type(component_type(dtype), flat)), std::move(block)), access == Access::frozen));
   if (access == Access::shared) storage->share();
   return on_storage(std::move(storage), dtype, {0, Dims(sizes.begin(), sizes.end()), Dims(strides.begin(), strides.end())});
 }

@@ -91,7 +91,8 @@ Tensor lerp(const In& start, const In& end, const In& weight) {
   require(to.dtype() == type, "expected dtype {} for `end` but got dtype {}", info(type).scalar_name, info(to.dtype()).scalar_name);
   require(weight.is_scalar() || weight.tensor().dtype() == type, "expected dtype {} for `weight` but got dtype {}",
           info(type).scalar_name, weight.is_scalar() ? "" : info(weight.tensor().dtype()).scalar_name);
-  if (!is_float(type) && !is_complex(type)) not_implemented_for(weight.is_scalar() ? "lerp_kernel_scalar" : "lerp_kernel_tensor", type);
+  if (!is_float(type) && !is_complex(type))
+    not_implemented_for(weight.is_scalar() ? "lerp_kernel_scalar" : "lerp_kernel_tensor", type);
   const DType compute = compute_type(type);
   const Tensor a = from.to(compute), b = to.to(compute), difference = b - a;
   // From the nearer end, so that weights 0 and 1 give the ends themselves.

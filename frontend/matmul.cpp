@@ -8,8 +8,9 @@
 namespace braze {
 
 std::string_view cpp_type(DType type) {
-  constexpr std::string_view names[surface_dtype_count] = {"bool",     "unsigned char", "signed char",   "short int", "int",
-                                                   "long int", "c10::Half",     "c10::BFloat16", "float",     "double", "c10::complex<float>", "c10::complex<double>"};
+  constexpr std::string_view names[surface_dtype_count] = {"bool",  "unsigned char", "signed char",         "short int",
+                                                           "int",   "long int",      "c10::Half",           "c10::BFloat16",
+                                                           "float", "double",        "c10::complex<float>", "c10::complex<double>"};
   return names[static_cast<int>(type)];
 }
 
@@ -21,8 +22,8 @@ const Tensor& tensor_argument(const In& x, std::string_view function, std::strin
 }
 
 void require_floating(std::string_view function, const Tensor& x) {
-  require(is_float(x.dtype()) || is_complex(x.dtype()), "{}: Expected a floating point or complex tensor as input. Got {}", function,
-          info(x.dtype()).scalar_name);
+  require(is_float(x.dtype()) || is_complex(x.dtype()), "{}: Expected a floating point or complex tensor as input. Got {}",
+          function, info(x.dtype()).scalar_name);
 }
 
 void require_square(std::string_view function, const Tensor& x, std::string_view parameter) {

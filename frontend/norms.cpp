@@ -12,10 +12,11 @@ namespace {
 
 // The operand in the dtype that the norm has, which `dtype` may only widen.
 Tensor norm_operand(std::string_view function, const Tensor& x, std::optional<DType> dtype) {
-  require(is_float(x.dtype()) || is_complex(x.dtype()), "{}: Expected a floating point or complex tensor as input. Got {}", function,
-          info(x.dtype()).scalar_name);
+  require(is_float(x.dtype()) || is_complex(x.dtype()), "{}: Expected a floating point or complex tensor as input. Got {}",
+          function, info(x.dtype()).scalar_name);
   if (!dtype) return x;
-  require(is_float(*dtype) || is_complex(*dtype), "{}: dtype should be floating point or complex. Got {}", function, info(*dtype).scalar_name);
+  require(is_float(*dtype) || is_complex(*dtype), "{}: dtype should be floating point or complex. Got {}", function,
+          info(*dtype).scalar_name);
   require(is_complex(x.dtype()) || !is_complex(*dtype), "{}: dtype should be real for real inputs, but got {}", function,
           info(*dtype).scalar_name);
   require(promote_types(x.dtype(), *dtype) == *dtype,

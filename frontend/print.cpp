@@ -219,7 +219,8 @@ std::string Tensor::str() const {
   constexpr std::string_view prefix = "tensor(";
   const Style style = style_now();
   const DType type = dtype();
-  const bool default_type = type == get_default_dtype() || type == complex_type(get_default_dtype()) || type == DType::i64 || type == DType::boolean;
+  const bool default_type =
+      type == get_default_dtype() || type == complex_type(get_default_dtype()) || type == DType::i64 || type == DType::boolean;
   std::vector<std::string> suffixes;
   std::string text(prefix);
   if (numel() == 0) {

@@ -242,15 +242,17 @@ Tensor normal(double mean, double deviation, SizesView sizes, RandomOptions opti
 Tensor normal(const In& mean, const In& deviation, RandomOptions options) {
   const auto sizes_or_none = [](const In& x) { return x.is_scalar() ? Sizes{} : x.tensor().sizes(); };
   const Dims common = broadcast_sizes(sizes_or_none(mean), sizes_or_none(deviation));
-  if (deviation.is_scalar()) require_deviation(deviation.scalar().to_double());
-  else require(!is_complex(deviation.tensor().dtype()), "normal expects standard deviation to be non-complex");
+  if (deviation.is_scalar())
+    require_deviation(deviation.scalar().to_double());
+  else
+    require(!is_complex(deviation.tensor().dtype()), "normal expects standard deviation to be non-complex");
   const DType type = !mean.is_scalar()        ? mean.tensor().dtype()
                      : !deviation.is_scalar() ? deviation.tensor().dtype()
                                               : get_default_dtype();
   require_floating("normal_kernel_cpu", type);
   const Tensor standard =
-      is_complex(type) ? randn(Sizes(common.begin(), common.end()), {type, options.generator, options.where}) :
-      drawn(Kind::normal, type, Sizes(common.begin(), common.end()), 0.0, 1.0, options.generator, options.where);
+      is_complex(type) ? randn(Sizes(common.begin(), common.end()), {type, options.generator, options.where})
+                       : drawn(Kind::normal, type, Sizes(common.begin(), common.end()), 0.0, 1.0, options.generator, options.where);
   const Tensor scaled = mul(In(standard, options.where), deviation);
   return add(In(scaled, options.where), mean).to(type);
 }
@@ -258,7 +260,8 @@ Tensor normal(const In& mean, const In& deviation, RandomOptions options) {
 Tensor bernoulli(const In& probability, RandomOptions options) {
   require<TypeError>(!probability.is_scalar(), "bernoulli() needs a tensor of probabilities, not a number");
   const Tensor& p = probability.tensor();
-  if (is_complex(p.dtype())) fail<NotImplementedError>("\"bernoulli_tensor_cpu_p_\" not implemented for '{}'", info(p.dtype()).scalar_name);
+  if (is_complex(p.dtype()))
+    fail<NotImplementedError>("\"bernoulli_tensor_cpu_p_\" not implemented for '{}'", info(p.dtype()).scalar_name);
   require_floating("bernoulli_tensor_cpu_p_", p.dtype());
   Tensor out = like(p, options.dtype);
   out.bernoulli_(probability, options.generator);

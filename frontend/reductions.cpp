@@ -138,7 +138,8 @@ Tensor logical(ir::Op op, const In& x, DimsView dims, bool keepdim) {
   const Tensor& self = require_tensor(ir::name(op), x);
   const SourceLine line(x.where());
   const bool none = dims.has_value() && dims.values().empty();
-  const Tensor result = reduce(op, is_complex(self.dtype()) ? self.to(DType::boolean) : self, none ? 0 : axis_mask(dims, self.dim()), keepdim);
+  const Tensor result =
+      reduce(op, is_complex(self.dtype()) ? self.to(DType::boolean) : self, none ? 0 : axis_mask(dims, self.dim()), keepdim);
   return self.dtype() == DType::u8 ? result.to(DType::u8) : result;
 }
 
@@ -246,8 +247,8 @@ Tensor mean(const In& x, DimsView dims, bool keepdim, std::optional<DType> dtype
 
 Tensor nanmean(const In& x, DimsView dims, bool keepdim, std::optional<DType> dtype) {
   const Tensor& self = require_tensor("nanmean", x);
-  require(is_float(self.dtype()) || is_complex(self.dtype()), "nanmean(): expected input to have floating point or complex dtype but got {}",
-          info(self.dtype()).scalar_name);
+  require(is_float(self.dtype()) || is_complex(self.dtype()),
+          "nanmean(): expected input to have floating point or complex dtype but got {}", info(self.dtype()).scalar_name);
   const SourceLine line(x.where());
   const Tensor counted = sum(logical_not(isnan(x)), dims, keepdim);
   return div(nansum(x, dims, keepdim, dtype), counted);

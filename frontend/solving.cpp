@@ -187,7 +187,8 @@ Tensor cholesky_inverse(const In& L, bool upper) {
 namespace {
 
 double default_tolerance(const Tensor& a) {
-  const double epsilon = component_type(a.dtype()) == DType::f64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
+  const double epsilon =
+      component_type(a.dtype()) == DType::f64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
   return epsilon * static_cast<double>(std::max(a.size(-1), a.size(-2)));
 }
 

@@ -181,7 +181,8 @@ DType dtype_of_numpy(PyObject* numpy_dtype) {
   for (const DType t : surface_dtypes)
     if (name == info(t).torch_name) return t;
   raise(PyExc_TypeError,
-        "can't convert np.ndarray of type {}. The only supported types are: float64, float32, float16, complex64, complex128, int64, int32, "
+        "can't convert np.ndarray of type {}. The only supported types are: float64, float32, float16, complex64, complex128, "
+        "int64, int32, "
         "int16, int8, uint8, and bool.",
         name == "str" || name.starts_with("str") ? "numpy.str_" : "numpy." + name);
 }

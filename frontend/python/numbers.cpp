@@ -37,9 +37,7 @@ bool is_a(PyObject* p, PyObject* NumpyTypes::* type) {
   return types && PyObject_TypeCheck(p, reinterpret_cast<PyTypeObject*>(types->*type));
 }
 
-bool is_integer_tensor(PyObject* p) {
-  return is_tensor(p) && tensor_of(p).dim() == 0 && is_integer(tensor_of(p).dtype());
-}
+bool is_integer_tensor(PyObject* p) { return is_tensor(p) && tensor_of(p).dim() == 0 && is_integer(tensor_of(p).dtype()); }
 
 std::int64_t from_python_int(PyObject* p) {
   int overflow = 0;

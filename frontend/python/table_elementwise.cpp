@@ -20,7 +20,8 @@ constexpr unsigned everywhere = function | method | out | inplace;
 
 const Rows one_operand{
     BRAZE_ROW_1(abs, function | method | out, "The magnitude; integers wrap at their minimum."),
-    {"abs_(Tensor input)", function | method, [](Arguments& a) { return a.self().abs_(); }, "abs in place; refuses complex tensors."},
+    {"abs_(Tensor input)", function | method, [](Arguments& a) { return a.self().abs_(); },
+     "abs in place; refuses complex tensors."},
     {"absolute_ = abs_"},
     {"absolute = abs"},
     BRAZE_ROW_1(neg, everywhere, "The negative; bool is refused."),

@@ -16,9 +16,9 @@ inline constexpr DType half = float16, float_ = float32, double_ = float64, shor
                        cfloat = complex64, cdouble = complex128;
 
 // Every dtype of the surface.
-inline constexpr std::array<DType, surface_dtype_count> surface_dtypes = {
-    DType::boolean, DType::u8,   DType::i8,  DType::i16, DType::i32, DType::i64,
-    DType::f16,     DType::bf16, DType::f32, DType::f64, complex64,  complex128};
+inline constexpr std::array<DType, surface_dtype_count> surface_dtypes = {DType::boolean, DType::u8,  DType::i8,  DType::i16,
+                                                                          DType::i32,     DType::i64, DType::f16, DType::bf16,
+                                                                          DType::f32,     DType::f64, complex64,  complex128};
 
 // The DType of a C++ type: bool, uint8_t, int8_t, int16_t, int32_t, int64_t, float, double, std::complex of float and double.
 template <class T>

@@ -41,7 +41,9 @@ class Scalar {
   // As a number without an imaginary part. Throw Error where there is one.
   double to_double() const { return kind_ < Kind::floating ? static_cast<double>(integer_) : real_part("double"); }
   std::int64_t to_int() const { return kind_ < Kind::floating ? integer_ : static_cast<std::int64_t>(real_part("int64_t")); }
-  std::complex<double> to_complex() const { return {kind_ < Kind::floating ? static_cast<double>(integer_) : floating_, imaginary_}; }
+  std::complex<double> to_complex() const {
+    return {kind_ < Kind::floating ? static_cast<double>(integer_) : floating_, imaginary_};
+  }
   bool operator==(double value) const { return to_complex() == value; }
 
  private:

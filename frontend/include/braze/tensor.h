@@ -195,9 +195,10 @@ class In {
       : tensor_(&tensor), where_(where) {}
   template <class N>
     requires std::is_arithmetic_v<N>
-  In(N number, std::source_location where = std::source_location::current()) : scalar_(number), where_(where) {}       // NOLINT
+  In(N number, std::source_location where = std::source_location::current()) : scalar_(number), where_(where) {}  // NOLINT
   template <std::floating_point T>
-  In(std::complex<T> number, std::source_location where = std::source_location::current()) : scalar_(number), where_(where) {}  // NOLINT
+  In(std::complex<T> number, std::source_location where = std::source_location::current())
+      : scalar_(number), where_(where) {}                                                                              // NOLINT
   In(const Picked& picked, std::source_location where = std::source_location::current());                              // NOLINT
   In(Scalar number, std::source_location where = std::source_location::current()) : scalar_(number), where_(where) {}  // NOLINT
 
