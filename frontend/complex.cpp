@@ -166,12 +166,15 @@ Tensor ComplexMethods::real() const {
   return braze::is_complex(checked(self).dtype()) ? stored_part(self, real_part) : self;
 }
 
-// Of a conjugated view the parts are negated, which no layout shows: a copy.
+// Of a conjugated view the parts are negated, which no layout shows: a copy, and one that refuses to be written.
 Tensor ComplexMethods::imag() const {
   const Tensor& self = self_of(this);
   require<TypeError>(braze::is_complex(checked(self).dtype()), "imag is not implemented for tensors with non-complex dtypes.");
   const Tensor stored = stored_part(self, imaginary_part);
-  return is_conj() ? neg(stored) : stored;
+  if (!is_conj()) return stored;
+  const engine::Value negated = engine::owned(read(checked(neg(stored)), location({})));
+  const Geometry g{0, sizes_of(negated.type()), contiguous_strides(stored.sizes())};
+  return on_storage(StoragePointer::adopt(new Storage(negated, true)), stored.dtype(), g);
 }
 
 bool ComplexMethods::is_conj() const { return checked(self_of(this)).conjugate; }

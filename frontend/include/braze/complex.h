@@ -20,12 +20,13 @@ Tensor polar(const In& abs, const Tensor& angle);
 // conjugated view, the second unless the last dim is two neighbours of float32 or float64 at an even place.
 Tensor view_as_real(const In& x);
 Tensor view_as_complex(const In& x);
-// Views on the parts. real of a real tensor is itself; imag of one throws Error.
+// Views on the parts. real of a real tensor is itself; imag of one throws TypeError. imag of a conjugated view is a copy that refuses
+// writes: Braze has no negated views.
 Tensor real(const In& x);
 Tensor imag(const In& x);
 // Whether the tensor shows its memory conjugated; the conjugate with its elements in memory of their own if so, else itself.
 bool is_conj(const Tensor& x);
 Tensor resolve_conj(const In& x);
-Tensor resolve_neg(const In& x);  // itself: Braze has no negated views
+Tensor resolve_neg(const In& x);  // itself
 
 }  // namespace braze
