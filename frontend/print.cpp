@@ -205,6 +205,7 @@ std::string Tensor::str() const {
     text += Printer(*this, style).body(static_cast<std::int64_t>(prefix.size()));
     if (!default_type) suffixes.push_back(fmt::format("dtype=braze.{}", info(type).torch_name));
   }
+  if (requires_grad()) suffixes.emplace_back("requires_grad=True");
   const std::size_t newline = text.rfind('\n');
   std::size_t last_line = text.size() - (newline == std::string::npos ? std::size_t(-1) : newline) + 1;
   for (const std::string& suffix : suffixes) {

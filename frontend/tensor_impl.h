@@ -164,6 +164,7 @@ class TensorImpl : public Counted<TensorImpl> {
   GeometryRef geometry;      // none: row-major from the storage's start, nearly always the whole of it
   Pointer<TensorImpl> base;  // of a view: the tensor that is no view
   void* host = nullptr;      // see Tensor::host_object
+  bool requires_grad = false;
 
   DType dtype() const { return type->dtype; }
   std::int64_t numel() const {
