@@ -246,6 +246,8 @@ PrintOptions get_printoptions() {
   return {s.precision, s.threshold, s.edge_items, s.line_width, s.scientific, {}};
 }
 
+std::ostream& operator<<(std::ostream& out, DType dtype) { return out << "braze." << info(dtype).torch_name; }
+std::ostream& operator<<(std::ostream& out, const Device& device) { return out << device.str(); }
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor) { return out << tensor.str(); }
 
 }  // namespace braze

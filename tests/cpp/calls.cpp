@@ -1,7 +1,7 @@
 // Every public operation, called from C++ and compared with what PyTorch gives: shape, dtype, strides, values.
 #include "tests/cpp/calls.h"
 
-#include <map>
+#include "tests/catch.h"
 
 namespace braze::recorded {
 

@@ -242,10 +242,8 @@ def generate(folder, parts):
             for n, row in mine)
         table = "".join(f"    {{{json.dumps(row.cpp)}, [] {{ return Calls().call_{n}(); }}}},\n" for n, row in mine)
         text = HEAD % held + body + "};\n\nconst Call calls[] = {\n" + table + "};\nconst Register registered(calls);\n\n}  // namespace\n\n}  // namespace braze::recorded\n"
-        path = os.path.join(folder, f"calls_{part}.cpp")
-        if not os.path.exists(path) or open(path, encoding="utf-8").read() != text:
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(text)
+        with open(os.path.join(folder, f"calls_{part}.cpp"), "w", encoding="utf-8") as file:
+            file.write(text)
     return 0
 
 

@@ -1,7 +1,7 @@
 // The seed documents' cases that the Python module passes are transliterated, all of them; tests/python/not_yet.txt lists the others.
 #include <algorithm>
 
-#include "tests/cpp/recorded.h"
+#include "tests/cpp/snippet.h"
 
 using namespace braze::recorded;
 

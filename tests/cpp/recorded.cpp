@@ -1,4 +1,5 @@
 #include "tests/cpp/calls.h"
+#include "tests/cpp/snippet.h"
 
 #include <fmt/format.h>
 
@@ -228,7 +229,6 @@ Value nested(const Tensor& tensor) {
 
 Value tolist(const Tensor& tensor) { return nested(tensor); }
 
-std::string str(DType v) { return fmt::format("torch.{}", info(v).torch_name); }
 std::string str(const Sizes& v) { return "torch.Size(" + join(v) + ")"; }
 
 void Paper::write(const std::vector<std::string>& parts) {

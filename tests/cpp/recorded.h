@@ -1,19 +1,13 @@
-// Nests of values, and whether they are what PyTorch gave (tests/conformance/golden.json, tests/cpp/calls.json). A snippet returns what
-// the kit's case of its name returns, so each test reads as the Python does:
-//
-//   SNIPPET(seed_000, batched_matmul_last_two_dims) {
-//     const Tensor x = arange(24.).reshape({2, 3, 4}), weight = arange(8.).reshape({4, 2});
-//     return tuple(matmul(x, weight), x.matmul(weight).sizes());
-//   }
+// Nests of values, and whether they are what PyTorch gave (tests/conformance/golden.json, tests/cpp/calls.json).
 #pragma once
 
 #include <functional>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "braze/braze.h"
-#include "tests/catch.h"
 
 namespace braze::recorded {
 
@@ -79,13 +73,17 @@ Value list(const Ts&... items) {
 Value tolist(const Tensor& tensor);  // nested lists of numbers
 
 // ---- text as Python's print gives it ----
-inline std::string str(const Tensor& v) { return v.str(); }
 inline std::string str(bool v) { return v ? "True" : "False"; }
 inline std::string str(std::int64_t v) { return std::to_string(v); }
 inline std::string str(std::string v) { return v; }
 inline std::string str(const char* v) { return v; }
-inline std::string str(const Device& v) { return v.str(); }
-std::string str(DType v);
+// What the library prints, through its stream operators.
+template <class T>
+std::string str(const T& v) {
+  std::ostringstream out;
+  out << v;
+  return out.str();
+}
 std::string str(const Sizes& v);
 
 // print that keeps what it prints: p("x", 1); p.text.
@@ -116,20 +114,5 @@ std::size_t recorded_calls();
 // Names of the kit's cases that begin so, and of those that the Python module fails (tests/python/not_yet.txt).
 std::vector<std::string> kit_cases(std::string_view prefix);
 std::vector<std::string> not_yet_cases();
-
-struct Snippet {
-  Snippet(const char* group, const char* name);  // registers it
-};
-// "group/name" of all.
-std::vector<std::string>& snippets();
-
-#define SNIPPET(group, name)                                                                                      \
-  static braze::recorded::Value name##_snippet();                                                                 \
-  static const braze::recorded::Snippet name##_registered(#group, #name);                                         \
-  TEST_CASE(#group "/" #name) {                                                                                   \
-    braze::manual_seed(1234);                                                                                     \
-    CHECK(braze::recorded::difference_from_case(#group, #name, name##_snippet()) == "");                          \
-  }                                                                                                               \
-  static braze::recorded::Value name##_snippet()
 
 }  // namespace braze::recorded

@@ -1,5 +1,5 @@
 // Seed document 000: a tensor note (shape, joining, permute, broadcasting, detach, numpy), as tests/conformance/cases/seed_000.py has it.
-#include "tests/cpp/recorded.h"
+#include "tests/cpp/snippet.h"
 
 using namespace braze;
 using namespace braze::recorded;

@@ -1,6 +1,6 @@
 // Seed document 002: tensors, up to automatic differentiation, as tests/conformance/cases/seed_002.py has it. What the document prints
 // is part of the recorded cases: printed(p) says that the text is the document's, and recording compared it.
-#include "tests/cpp/recorded.h"
+#include "tests/cpp/snippet.h"
 
 using namespace braze;
 using namespace braze::recorded;

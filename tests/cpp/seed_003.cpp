@@ -2,7 +2,7 @@
 // tests/conformance/cases/seed_003.py has it.
 #include <algorithm>
 
-#include "tests/cpp/recorded.h"
+#include "tests/cpp/snippet.h"
 
 using namespace braze;
 using namespace braze::recorded;
