@@ -23,7 +23,7 @@ const Rows rows{
     {"dim(Tensor input) -> int", method, [](Arguments& a) { return a.tensor(0).dim(); }, "The number of dims."},
     {"ndimension = dim"},
     {"numel(Tensor input) -> int", function | method, [](Arguments& a) { return a.tensor(0).numel(); }, "The number of elements."},
-    {"nelement = numel"},
+    {"nelement(Tensor input) -> int", method, [](Arguments& a) { return a.tensor(0).nelement(); }, "The number of elements."},
     {"size(Tensor input) -> Size", method, [](Arguments& a) { return a.tensor(0).sizes(); }, "All sizes, or that of one dim."},
     {"size(Tensor input, int dim) -> int", method, [](Arguments& a) { return a.tensor(0).size(a.integer(1)); }},
     {"stride(Tensor input) -> object", method,

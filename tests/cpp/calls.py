@@ -2,10 +2,11 @@
 
     python calls.py record                 with PyTorch: writes calls.json
     python calls.py generate FOLDER PARTS  writes FOLDER/calls_0.cpp, ... from calls.txt
-    python calls.py check                  names what is public and in no row
+    python calls.py check                  names what is public and has fewer rows than overloads
 
 Only `record` needs PyTorch.
 """
+import collections
 import json
 import os
 import re
@@ -154,13 +155,20 @@ def operation(cpp, inputs=()):
     return "Tensor." + (last or "operator()")
 
 
+def overloads(declarations):
+    """How many forms a name has: {a, b} and a span are one, and so is a second name by `using`."""
+    return len([d for d in declarations if not re.search(r"initializer_list|TensorList|^using|std :: ostream", d)]) or 1
+
+
 def uncalled():
+    """Public operations with fewer rows than overloads, as {name: (rows, overloads)}; and excuses for what is not public."""
     _, rows, exempt = read()
-    called = {row.operation for row in rows}
+    called = collections.Counter(row.operation for row in rows)
     # Classes that are no Tensor have tests of their own.
-    public = {name for name, declared in public_names.names().items()
+    public = {name: overloads(declared) for name, declared in public_names.names().items()
               if ("." not in name or name.startswith("Tensor.")) and not re.match(r"(class|struct)\b", declared[0])}
-    return sorted(public - called - set(exempt)), sorted(set(exempt) - public)
+    missing = {name: (called[name], forms) for name, forms in sorted(public.items()) if called[name] < forms and name not in exempt}
+    return missing, sorted(set(exempt) - set(public))
 
 
 # ---------------------------------------------------------------- recording
@@ -249,8 +257,8 @@ def generate(folder, parts):
 
 def check():
     missing, stale = uncalled()
-    for name in missing:
-        print(f"{name} is public and no row of tests/cpp/calls.txt calls it")
+    for name, (rows, forms) in missing.items():
+        print(f"{name} has {forms} public forms, and {rows} rows of tests/cpp/calls.txt call it")
     for name in stale:
         print(f"{name} is said to be no operation in tests/cpp/calls.txt, and is not public")
     return 1 if missing or stale else 0

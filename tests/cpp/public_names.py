@@ -125,8 +125,8 @@ class Reader:
                 self.namespace(body, scope + "".join(part + "::" for part in parts))
                 continue
             if statement[:1] == ["using"] and "=" not in statement:
-                for name in re.findall(r"braze :: (\w+)", " ".join(statement)):
-                    self.add(scope, name, statement)
+                for target in " ".join(statement).split(" , "):
+                    self.add(scope, target.split()[-1], statement)
                 continue
             statement = without_template(statement)
             if statement[:1] in (["class"], ["struct"]):

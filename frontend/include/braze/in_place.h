@@ -46,6 +46,8 @@ inline Tensor& addmv_(Tensor& x, const Tensor& mat, const Tensor& vec, Scalar be
 inline Tensor& renorm_(Tensor& x, double p, std::int64_t dim, double maxnorm, std::source_location where = std::source_location::current()) {
   return x.renorm_(p, dim, maxnorm, where);
 }
+inline Tensor& igamma_(Tensor& x, const In& other) { return x.igamma_(other); }
+inline Tensor& igammac_(Tensor& x, const In& other) { return x.igammac_(other); }
 inline Tensor& fill_(Tensor& x, const In& value) { return x.fill_(value); }
 inline Tensor& zero_(Tensor& x, std::source_location where = std::source_location::current()) { return x.zero_(where); }
 inline Tensor& detach_(Tensor& x) { return x.detach_(); }
