@@ -19,6 +19,9 @@ struct LuFactors {
 // `check`: the function that a singular matrix makes throw when the result is needed; none: info tells.
 LuFactors factorize(const Tensor& a, ir::Checked check);
 
+// The same matrices with each column's elements side by side, as LAPACK and so PyTorch leave what they computed.
+Tensor column_major(const Tensor& t);
+
 std::int64_t lesser_size(const Tensor& a);  // of rows and columns
 Tensor lower_triangle(const Tensor& a, std::int64_t diagonal = 0);
 Tensor upper_triangle(const Tensor& a, std::int64_t diagonal = 0);

@@ -21,14 +21,13 @@ void gather_tensors(const Value& value, std::vector<Tensor>& out) {
 class Batch {
  public:
   void add(const Call& call) {
-    INFO(call.text);
+    if (pending_.size() == 64) check();
     manual_seed(1234);
     try {
       pending_.emplace_back(call.text, call.call());
     } catch (const std::exception& e) {
-      FAIL_CHECK("threw " << e.what());
+      FAIL_CHECK(call.text << " threw " << e.what());
     }
-    if (pending_.size() == 64) check();
   }
 
   void check() {

@@ -12,6 +12,8 @@ namespace braze::recorded {
 
 inline constexpr double inf = std::numeric_limits<double>::infinity();
 
+inline float host_memory[] = {1.5f, -2.0f, 0.25f};
+
 // A call's operand: the recorded one, on memory of its own, with its strides.
 Tensor input(const char* name);
 

@@ -19,7 +19,7 @@ import public_names  # noqa: E402
 ROWS, RECORDED = os.path.join(HERE, "calls.txt"), os.path.join(HERE, "calls.json")
 # PyTorch's spelling of what C++ names otherwise.
 PYTHON_SPELLING = {
-    "frexp_mantissa": "frexp({})[0]", "frexp_exponent": "frexp({})[1]", "trunc_divide": "div({}, rounding_mode='trunc')",
+    "frexp_mantissa": "frexp({})[0]", "frexp_exponent": "frexp({})[1].to(float32)", "trunc_divide": "div({}, rounding_mode='trunc')",
     "greatest_divisor": "gcd({})", "shift_left": "bitwise_left_shift({})", "shift_right": "bitwise_right_shift({})"}
 
 
