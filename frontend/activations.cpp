@@ -175,4 +175,11 @@ Tensor& threshold_(Tensor& x, Scalar threshold, Scalar value, Line where) {
   return write_in_place(x, functional::threshold(In(x, where), threshold, value), where);
 }
 
+Tensor& rrelu_(Tensor& x, double lower, double upper, Line where) {
+  return write_in_place(x, rrelu(In(x, where), lower, upper), where);
+}
+Tensor& dropout_(Tensor& x, double p, bool training, Line where) {
+  return write_in_place(x, dropout(In(x, where), p, training), where);
+}
+
 }  // namespace braze::nn::functional

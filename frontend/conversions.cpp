@@ -46,6 +46,11 @@ void require_supported(const Device& device) {
   }
 }
 
+namespace cuda {
+bool is_available() { return false; }
+std::int64_t device_count() { return 0; }
+}  // namespace cuda
+
 Tensor Tensor::to(DType dtype, std::source_location where) const { return to(dtype, false, MemoryFormat::preserve, where); }
 
 Tensor Tensor::to(std::optional<DType> wanted, bool copy, MemoryFormat format, std::source_location where) const {

@@ -36,6 +36,11 @@ Tensor ShapingMethods::contiguous(MemoryFormat format, Where where) const {
   const Tensor& self = self_of(this);
   return self.is_contiguous(format) ? self : clone(format, where);
 }
+Tensor fill(const In& x, const In& value) {
+  Tensor copy = empty_like(require_tensor("fill", x));
+  return copy.fill_(value);
+}
+
 Tensor clone(const In& x, MemoryFormat format) { return require_tensor("clone", x).clone(format, x.where()); }
 
 // ---- turning and shifting ----

@@ -118,4 +118,11 @@ bool ElementwiseMethods::is_complex() const { return braze::is_complex(self_of(t
 bool ElementwiseMethods::is_signed() const { return braze::is_signed(self_of(this)); }
 bool ElementwiseMethods::is_nonzero() const { return braze::is_nonzero(self_of(this)); }
 
+Tensor ElementwiseMethods::igamma(const In& other) const { return gammainc(other); }
+Tensor& ElementwiseMethods::igamma_(const In& other) { return gammainc_(other); }
+Tensor ElementwiseMethods::igammac(const In& other) const { return gammaincc(other); }
+Tensor& ElementwiseMethods::igammac_(const In& other) { return gammaincc_(other); }
+Tensor ElementwiseMethods::hardshrink(double lambd, Line where) const { return braze::hardshrink(In(self_of(this), where), lambd); }
+Tensor ElementwiseMethods::prelu(const Tensor& weight, Line where) const { return braze::prelu(In(self_of(this), where), weight); }
+
 }  // namespace braze

@@ -19,6 +19,8 @@ struct LuFactors {
 // `check`: the function that a singular matrix makes throw when the result is needed; none: info tells.
 LuFactors factorize(const Tensor& a, ir::Checked check);
 
+// The same matrices with each column's elements side by side, as LAPACK and so PyTorch leave what they computed.
+Tensor column_major(const Tensor& t);
 // Complex matrices as real ones of twice the size (frontend/complex_linalg.cpp), and right sides with the parts of each row below one
 // another.
 Tensor real_blocks(const Tensor& a);

@@ -251,6 +251,10 @@ Tensor& Tensor::index_put_(std::span<const Index> indices, const In& value, bool
   return *this;
 }
 
+Tensor index_put(const In& x, std::span<const Index> indices, const In& value, bool accumulate) {
+  return x.tensor().index_put(indices, value, accumulate);
+}
+
 Tensor Tensor::index_put(std::span<const Index> indices, const In& value, bool accumulate) const {
   Tensor copy = clone(value.where());
   copy.index_put_(indices, value, accumulate);

@@ -200,20 +200,23 @@ Tensor nonzero(const In& x) {
     return std::vector<bool>(bytes.get(), bytes.get() + truth.numel());
   }();
   const Sizes sizes = truth.sizes();
-  std::vector<std::int64_t> out;
-  std::int64_t count = 0;
+  const auto dims = static_cast<std::int64_t>(sizes.size());
+  const std::int64_t count = std::count(hits.begin(), hits.end(), true);
+  std::vector<std::int64_t> out(static_cast<std::size_t>(count * dims));  // a column a dim
+  std::size_t row = 0;
   std::vector<std::int64_t> at(sizes.size(), 0);
   for (const bool hit : hits) {
     if (hit) {
-      out.insert(out.end(), at.begin(), at.end());
-      ++count;
+      for (std::size_t axis = 0; axis < sizes.size(); ++axis) out[axis * static_cast<std::size_t>(count) + row] = at[axis];
+      ++row;
     }
     for (std::size_t axis = sizes.size(); axis-- > 0;) {
       if (++at[axis] < sizes[axis]) break;
       at[axis] = 0;
     }
   }
-  return from_data(out.data(), {count, truth.dim()});
+  const Tensor columns = from_data(out.data(), {count * dims});
+  return on_storage(columns.impl()->storage, DType::i64, {0, {count, dims}, {1, count}});
 }
 
 Tensor argwhere(const In& x) { return nonzero(x); }

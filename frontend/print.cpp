@@ -231,6 +231,7 @@ std::string Tensor::str() const {
     text += Printer(resolve_conj(), style).body(static_cast<std::int64_t>(prefix.size()));
     if (!default_type) suffixes.push_back(fmt::format("dtype=braze.{}", info(type).torch_name));
   }
+  if (requires_grad()) suffixes.emplace_back("requires_grad=True");
   const std::size_t newline = text.rfind('\n');
   std::size_t last_line = text.size() - (newline == std::string::npos ? std::size_t(-1) : newline) + 1;
   for (const std::string& suffix : suffixes) {
@@ -271,6 +272,8 @@ PrintOptions get_printoptions() {
   return {s.precision, s.threshold, s.edge_items, s.line_width, s.scientific, {}};
 }
 
+std::ostream& operator<<(std::ostream& out, DType dtype) { return out << "braze." << info(dtype).torch_name; }
+std::ostream& operator<<(std::ostream& out, const Device& device) { return out << device.str(); }
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor) { return out << tensor.str(); }
 
 }  // namespace braze

@@ -400,4 +400,16 @@ Tensor& RandomMethods::random_(std::int64_t from, std::optional<std::int64_t> to
   return x;
 }
 
+Tensor RandomMethods::bernoulli(Generator* generator, std::source_location where) const {
+  return braze::bernoulli(In(self_of(this), where), RandomOptions{.dtype = {}, .generator = generator, .where = where});
+}
+Tensor RandomMethods::bernoulli(double probability, Generator* generator, std::source_location where) const {
+  return braze::bernoulli(In(self_of(this), where), probability,
+                          RandomOptions{.dtype = {}, .generator = generator, .where = where});
+}
+Tensor RandomMethods::multinomial(std::int64_t samples, bool replacement, Generator* generator, std::source_location where) const {
+  return braze::multinomial(In(self_of(this), where), samples, replacement,
+                            RandomOptions{.dtype = {}, .generator = generator, .where = where});
+}
+
 }  // namespace braze

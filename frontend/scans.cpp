@@ -128,6 +128,9 @@ Tensor trapezoid(const In& y, const Tensor& x, std::int64_t dim) {
   return (heights(self, axis) * widths("trapezoid", self, axis, x)).sum(axis - self.dim()) / 2.0;
 }
 
+Tensor trapz(const In& y, double dx, std::int64_t dim) { return trapezoid(y, dx, dim); }
+Tensor trapz(const In& y, const Tensor& x, std::int64_t dim) { return trapezoid(y, x, dim); }
+
 Tensor cumulative_trapezoid(const In& y, double dx, std::int64_t dim) {
   const SourceLine line(y.where());
   const Tensor& self = require_ordinates("cumulative_trapezoid", y);

@@ -78,8 +78,9 @@ Solution solve_checked(const In& A, const Tensor& B, bool left, ir::Checked chec
   }
   const LuFactors f = factorize(a, check);
   Tensor x = solve_factored(f.lu, f.pivots, left ? b : b.mT(), !left);
-  if (!left) x = x.mT();
-  return {vectors ? x.squeeze(-1) : x, f.info};
+  if (!left) return {x.mT().contiguous(), f.info};
+  if (vectors) x = x.squeeze(-1);
+  return {x.dim() > 1 ? column_major(x) : x, f.info};
 }
 
 Solution invert(const In& A, std::string_view name, ir::Checked check) {
@@ -88,7 +89,7 @@ Solution invert(const In& A, std::string_view name, ir::Checked check) {
   const Tensor real = pairs ? real_blocks(a) : a;
   const LuFactors f = factorize(real, check);
   const Tensor x = solve_factored(f.lu, f.pivots, eye(real.size(-1), {real.dtype()}), false);
-  return {pairs ? from_real_blocks(x) : x, f.info};
+  return {column_major(pairs ? from_real_blocks(x) : x), f.info};
 }
 
 }  // namespace
@@ -129,7 +130,7 @@ Tensor linalg::lu_solve(const In& LU, const Tensor& pivots, const Tensor& B, boo
   require<ShapeError>(pivots.dim() >= 1 && pivots.size(-1) == lu.size(-1),
                       "linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix");
   const Tensor x = solve_factored(lu, pivots, left ? B : B.mT(), left == adjoint);
-  return left ? x : x.mT();
+  return left ? column_major(x) : x.mT().contiguous();
 }
 
 Tensor lu_solve(const In& b, const Tensor& LU_data, const Tensor& LU_pivots) {
@@ -144,7 +145,7 @@ Tensor linalg::solve_triangular(const In& A, const Tensor& B, bool upper, bool l
   const Tensor& a = square_matrices(A, name);
   require_one_type(name, a, B);
   require_system(name, a, B, left);
-  return triangular(a, B, {upper, left, unitriangular});
+  return column_major(triangular(a, B, {upper, left, unitriangular}));
 }
 
 std::tuple<Tensor, Tensor> triangular_solve(const In& b, const Tensor& A, bool upper, bool transpose, bool unitriangular) {
@@ -158,7 +159,7 @@ std::tuple<Tensor, Tensor> triangular_solve(const In& b, const Tensor& A, bool u
   require_square("triangular_solve", A);
   require_one_type("triangular_solve", A, right);
   require_system("triangular_solve", A, right, true);
-  return {triangular(transpose ? A.mT() : A, right, {upper != transpose, true, unitriangular}), A.clone()};
+  return {column_major(triangular(transpose ? A.mT() : A, right, {upper != transpose, true, unitriangular})), column_major(A)};
 }
 
 Tensor cholesky_solve(const In& B, const Tensor& L, bool upper) {
@@ -173,7 +174,7 @@ Tensor cholesky_solve(const In& B, const Tensor& L, bool upper) {
                       "Incompatible matrix sizes for cholesky_solve: each A matrix is {} by {} but each b matrix is {} by {}",
                       L.size(-1), L.size(-1), b.size(-2), b.size(-1));
   const Tensor lower = upper ? L.mT() : L;
-  return triangular(lower.mT(), triangular(lower, b, {false}), {true});
+  return column_major(triangular(lower.mT(), triangular(lower, b, {false}), {true}));
 }
 
 Tensor cholesky_inverse(const In& L, bool upper) {
@@ -239,6 +240,19 @@ Tensor linalg::matrix_rank(const In& A, std::optional<double> atol, std::optiona
   return (values > cutoff(a, values, atol, rtol)).sum(-1);
 }
 
+namespace {
+
+// Columns that lie `stride` elements apart: the solution stands in the memory of the right-hand sides.
+Tensor with_column_stride(const Tensor& x, std::int64_t stride) {
+  const std::int64_t rows = x.size(-2);
+  if (rows == stride) return column_major(x);
+  Sizes rest = x.sizes();
+  rest[rest.size() - 2] = stride - rows;
+  return column_major(cat({x, zeros(rest, {x.dtype()})}, -2)).narrow(-2, 0, rows);
+}
+
+}  // namespace
+
 std::tuple<Tensor, Tensor, Tensor, Tensor> linalg::lstsq(const In& A, const Tensor& B, std::optional<double> rcond,
                                                          std::string_view driver) {
   const SourceLine line(A.where());
@@ -265,7 +279,10 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> linalg::lstsq(const In& A, const Tens
   // Whether there are residuals depends on the ranks: they are needed now.
   if (a.size(-2) > a.size(-1) && (full || (rank == a.size(-1)).all().item<bool>()))
     residuals = square(braze::matmul(a, x) - b).sum(-2);
-  if (vectors) x = x.squeeze(-1);
+  if (vectors)
+    x = x.squeeze(-1);
+  else
+    x = with_column_stride(x, std::max(a.size(-2), a.size(-1)));
   return {x, residuals, full ? zeros({0}, {int64}) : rank, driver == "gelsd" || driver == "gelss" ? s : nothing};
 }
 
@@ -319,7 +336,7 @@ Tensor linalg::matrix_power(const In& A, std::int64_t n) {
     if (left >>= 1; left == 0) break;
     square = braze::matmul(square, square);
   }
-  return n == 1 ? out.clone() : out;
+  return n == 1 ? out.clone(MemoryFormat::contiguous) : out;
 }
 
 Tensor matrix_power(const In& input, std::int64_t n) { return linalg::matrix_power(input, n); }

@@ -165,6 +165,7 @@ class TensorImpl : public Counted<TensorImpl> {
   Pointer<TensorImpl> base;  // of a view: the tensor that is no view
   bool conjugate = false;    // of a complex tensor: it shows the storage's elements conjugated
   void* host = nullptr;      // see Tensor::host_object
+  bool requires_grad = false;
 
   DType dtype() const { return type->dtype; }
   std::int64_t numel() const {

@@ -123,6 +123,9 @@ void ViewMethods::set_data(const Tensor& other) {
   impl.set_layout(type, std::move(g));
 }
 
-Tensor& ViewMethods::detach_() { return self_of(this); }
+Tensor& ViewMethods::detach_() {
+  checked(self_of(this)).requires_grad = false;
+  return self_of(this);
+}
 
 }  // namespace braze

@@ -87,6 +87,7 @@ std::span<const std::uint8_t> channels_last_order(MemoryFormat format) {
 }
 
 bool is_non_overlapping_and_dense(const Geometry& g) {
+  if (std::find(g.sizes.begin(), g.sizes.end(), 0) != g.sizes.end()) return true;
   Dims order(g.sizes.size());
   std::iota(order.begin(), order.end(), std::int64_t{0});
   const auto stride = [&](std::int64_t axis) { return g.strides[static_cast<std::size_t>(axis)]; };

@@ -23,7 +23,7 @@ const Rows rows{
     {"dim(Tensor input) -> int", method, [](Arguments& a) { return a.tensor(0).dim(); }, "The number of dims."},
     {"ndimension = dim"},
     {"numel(Tensor input) -> int", function | method, [](Arguments& a) { return a.tensor(0).numel(); }, "The number of elements."},
-    {"nelement = numel"},
+    {"nelement(Tensor input) -> int", method, [](Arguments& a) { return a.tensor(0).nelement(); }, "The number of elements."},
     {"size(Tensor input) -> Size", method, [](Arguments& a) { return a.tensor(0).sizes(); }, "All sizes, or that of one dim."},
     {"size(Tensor input, int dim) -> int", method, [](Arguments& a) { return a.tensor(0).size(a.integer(1)); }},
     {"stride(Tensor input) -> object", method,
@@ -78,12 +78,10 @@ const Rows rows{
     {"data_ptr(Tensor input) -> int", method,
      [](Arguments& a) { return a.tensor(0).numel() ? reinterpret_cast<std::intptr_t>(a.tensor(0).data_ptr()) : std::intptr_t{0}; },
      "The address of the first element; from now on the memory counts as shared with you."},
-    {"is_set_to(Tensor input, Tensor tensor) -> bool", method,
-     [](Arguments& a) {
-       const Tensor &x = a.tensor(0), &y = a.tensor(1);
-       return x.shares_storage(y) && x.storage_offset() == y.storage_offset() && x.sizes() == y.sizes() &&
-              x.strides() == y.strides();
-     }},
+    {"is_set_to(Tensor input, Tensor tensor) -> bool", method, [](Arguments& a) { return a.tensor(0).is_set_to(a.tensor(1)); }},
+    {"requires_grad_(Tensor input, bool requires_grad=True)", method,
+     [](Arguments& a) -> Tensor& { return a.self().requires_grad_(a.boolean(1)); },
+     "Asks for gradients: the mark alone, this version of braze computes none."},
     // ---- dtypes ----
     {"get_default_dtype() -> ScalarType", function, [](Arguments&) { return get_default_dtype(); },
      "What floating-point literals become."},

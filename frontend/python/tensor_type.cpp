@@ -258,16 +258,7 @@ Py_hash_t hash(PyObject* self) { return _Py_HashPointer(self); }
 
 PyObject* show(PyObject* self) {
   return guarded([&] {
-    std::string text = tensor_of(self).str();
-    static PyObject* const mark = interned("_requires_grad");
-    if (PyObject* dict = reinterpret_cast<TensorObject*>(self)->dict; dict && PyDict_Contains(dict, mark) == 1) {
-      constexpr std::size_t line_width = 80;
-      const std::string_view suffix = "requires_grad=True";
-      const std::size_t newline = text.rfind('\n'), last_line = newline == text.npos ? text.size() : text.size() - newline - 1;
-      text.pop_back();
-      text += last_line + suffix.size() + 2 > line_width ? ",\n       " : ", ";
-      text += std::string(suffix) + ")";
-    }
+    const std::string text = tensor_of(self).str();
     return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
   });
 }
@@ -340,6 +331,13 @@ int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
   return status;
 }
 
+int set_requires_grad(PyObject* self, PyObject* value, void*) {
+  return guarded_status([&] {
+    if (!value || !PyBool_Check(value)) raise(PyExc_RuntimeError, "requires_grad must be a bool");
+    tensor_of(self).requires_grad_(value == Py_True);
+  });
+}
+
 PyGetSetDef attributes[] = {
     {"shape", attribute<size_of_tensor>, nullptr, "The sizes, a braze.Size.", nullptr},
     {"dtype", attribute<[](const Tensor& t) { return Py_NewRef(dtype_object(t.dtype())); }>, nullptr, "The element type.", nullptr},
@@ -356,6 +354,10 @@ PyGetSetDef attributes[] = {
      "The imaginary parts: a view. Refuses real tensors.", nullptr},
     {"_version", attribute<[](const Tensor& t) { return PyLong_FromLongLong(t.version()); }>, nullptr,
      "Writes to the storage so far.", nullptr},
+    {"requires_grad", attribute<[](const Tensor& t) { return PyBool_FromLong(t.requires_grad()); }>, set_requires_grad,
+     "Whether gradients are asked for: the mark alone, this version of braze computes none.", nullptr},
+    {"is_leaf", attribute<[](const Tensor& t) { return PyBool_FromLong(t.is_leaf()); }>, nullptr,
+     "Whether the user made it.", nullptr},
     {"__dict__", get_dict, set_dict, nullptr, nullptr},
     {}};
 

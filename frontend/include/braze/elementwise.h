@@ -127,5 +127,7 @@ bool is_floating_point(const Tensor& x);
 bool is_complex(const Tensor& x);
 bool is_signed(const Tensor& x);
 bool is_nonzero(const Tensor& x);  // of one element; evaluates
+bool is_same_size(const Tensor& x, const Tensor& other);
+std::int64_t numel(const Tensor& x);
 
 }  // namespace braze

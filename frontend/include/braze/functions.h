@@ -6,6 +6,7 @@
 #include "braze/creation.h"     // IWYU pragma: export
 #include "braze/elementwise.h"  // IWYU pragma: export
 #include "braze/functional.h"   // IWYU pragma: export
+#include "braze/in_place.h"     // IWYU pragma: export
 #include "braze/linalg.h"       // IWYU pragma: export
 #include "braze/picking.h"      // IWYU pragma: export
 #include "braze/printing.h"     // IWYU pragma: export
@@ -14,6 +15,7 @@
 #include "braze/shaping.h"      // IWYU pragma: export
 #include "braze/sorting.h"      // IWYU pragma: export
 #include "braze/special.h"      // IWYU pragma: export
+#include "braze/storage.h"      // IWYU pragma: export
 #include "braze/tensor.h"       // IWYU pragma: export
 #include "braze/views.h"        // IWYU pragma: export
 

@@ -26,6 +26,7 @@
 #include "braze/error.h"
 #include "braze/indexing.h"
 #include "braze/memory_format.h"
+#include "braze/methods/attributes.h"
 #include "braze/methods/complex.h"
 #include "braze/methods/elementwise.h"
 #include "braze/methods/linalg.h"
@@ -62,7 +63,8 @@ class Tensor : public ElementwiseMethods,
                public ShapingMethods,
                public PickingMethods,
                public LinalgMethods,
-               public RandomMethods {
+               public RandomMethods,
+               public AttributeMethods {
  public:
   Tensor() = default;  // undefined: defined() is false, every use throws Error
   Tensor(const Tensor& other);
@@ -171,6 +173,12 @@ class Tensor : public ElementwiseMethods,
   Tensor& operator-=(const In& other);
   Tensor& operator*=(const In& other);
   Tensor& operator/=(const In& other);
+  Tensor& operator%=(const In& other) { return remainder_(other); }
+  Tensor& operator&=(const In& other) { return bitwise_and_(other); }
+  Tensor& operator|=(const In& other) { return bitwise_or_(other); }
+  Tensor& operator^=(const In& other) { return bitwise_xor_(other); }
+  Tensor& operator<<=(const In& other) { return shift_left_(other); }
+  Tensor& operator>>=(const In& other) { return shift_right_(other); }
 
   // Internal: what the library's own files work with.
   TensorImpl* impl() const { return impl_; }

@@ -234,33 +234,9 @@ def _install():
             setattr(Tensor, name, value)
     for name in ("__copy__", "__deepcopy__", "__reduce_ex__", "__format__", "__dir__"):
         setattr(Tensor, name, vars(_Methods)[name])
-    if "requires_grad" not in Tensor.__dict__:  # until tensors have gradients
-        Tensor.requires_grad = property(lambda self: self.__dict__.get("_requires_grad", False), _set_requires_grad)
-        Tensor.is_leaf = property(lambda self: True)
-        Tensor.grad = Tensor.grad_fn = property(lambda self: None)
-        Tensor.requires_grad_ = _requires_grad_
-        Tensor.data = property(lambda self: self.detach(), _set_data)
+    Tensor.grad = Tensor.grad_fn = property(lambda self: None)  # until tensors have gradients
     Tensor._make_subclass = staticmethod(_make_subclass)
     Tensor.__module__ = "braze"
-
-
-def _requires_grad_(self, requires_grad=True):
-    """The mark alone: this version of braze computes no gradients yet, and there is no backward()."""
-    if not requires_grad:
-        self.__dict__.pop("_requires_grad", None)
-    elif not self.dtype.is_floating_point and not self.dtype.is_complex:
-        raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
-    else:
-        self.__dict__["_requires_grad"] = True
-    return self
-
-
-def _set_requires_grad(self, requires_grad):
-    _requires_grad_(self, requires_grad)
-
-
-def _set_data(self, value):
-    _braze.set_data(self, value)
 
 
 _install()
