@@ -213,11 +213,14 @@ const Rows more_operands{
 const Rows dtypes{
     {"result_type(Tensor|Scalar tensor1, Tensor|Scalar tensor2) -> object", function,
      [](Arguments& a) { return result_type(a.in(0), a.in(1)); }, "The dtype of an operation on both."},
-    {"is_complex(Tensor input) -> bool", function | method, [](Arguments& a) { return is_complex(a.tensor(0)); }},
+    {"is_complex(Tensor input) -> bool", function | method, [](Arguments& a) { return is_complex(a.tensor(0)); },
+     "Whether the dtype is complex."},
     {"is_nonzero(Tensor input) -> bool", function | method, [](Arguments& a) { return is_nonzero(a.tensor(0)); },
      "Whether the one element is not zero."},
-    {"is_conj(Tensor input) -> bool", function | method, [](Arguments& a) { return a.tensor(0).is_complex(); }},
-    {"is_neg(Tensor input) -> bool", function | method, [](Arguments& a) { return a.tensor(0).is_complex(); }},
+    {"is_conj(Tensor input) -> bool", function | method, [](Arguments& a) { return a.tensor(0).is_complex(); },
+     "Whether the conjugate is still to be taken."},
+    {"is_neg(Tensor input) -> bool", function | method, [](Arguments& a) { return a.tensor(0).is_complex(); },
+     "Whether the negative is still to be taken."},
 };
 
 }  // namespace

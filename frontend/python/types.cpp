@@ -22,21 +22,19 @@ DType type_of(PyObject* self) { return reinterpret_cast<DTypeObject*>(self)->typ
 
 PyObject* dtype_repr(PyObject* self) { return PyUnicode_FromFormat("braze.%s", info(type_of(self)).torch_name.data()); }
 PyObject* dtype_reduce(PyObject* self, PyObject*) { return PyUnicode_FromString(info(type_of(self)).torch_name.data()); }
-PyObject* dtype_module(PyObject*, void*) { return PyUnicode_FromString("braze"); }
 PyObject* dtype_is_floating(PyObject* self, void*) { return to_python_bool(is_float(type_of(self))); }
 PyObject* dtype_is_complex(PyObject*, void*) { return to_python_bool(false); }
 PyObject* dtype_is_signed(PyObject* self, void*) { return to_python_bool(is_signed(type_of(self))); }
 PyObject* dtype_itemsize(PyObject* self, void*) { return PyLong_FromLong(size_of(type_of(self))); }
 PyObject* dtype_same(PyObject* self, PyObject*) { return Py_NewRef(self); }
 
-PyGetSetDef dtype_attributes[] = {{"is_floating_point", dtype_is_floating, nullptr, nullptr, nullptr},
-                                  {"is_complex", dtype_is_complex, nullptr, nullptr, nullptr},
-                                  {"is_signed", dtype_is_signed, nullptr, nullptr, nullptr},
+PyGetSetDef dtype_attributes[] = {{"is_floating_point", dtype_is_floating, nullptr, "Whether elements are floats.", nullptr},
+                                  {"is_complex", dtype_is_complex, nullptr, "Whether elements are complex.", nullptr},
+                                  {"is_signed", dtype_is_signed, nullptr, "Whether elements may be negative.", nullptr},
                                   {"itemsize", dtype_itemsize, nullptr, "Bytes an element takes.", nullptr},
-                                  {"__module__", dtype_module, nullptr, nullptr, nullptr},
                                   {}};
 PyMethodDef dtype_methods[] = {{"__reduce__", dtype_reduce, METH_NOARGS, nullptr},
-                               {"to_real", dtype_same, METH_NOARGS, nullptr},
+                               {"to_real", dtype_same, METH_NOARGS, "The dtype of a real part."},
                                {"__copy__", dtype_same, METH_NOARGS, nullptr},
                                {"__deepcopy__", dtype_same, METH_O, nullptr},
                                {}};
@@ -181,6 +179,8 @@ void register_python_types(PyObject* device, PyObject* layout, PyObject* memory_
 
 void add_types(PyObject* module) {
   dtype_type = reinterpret_cast<PyTypeObject*>(Object::steal(PyType_FromSpec(&dtype_spec)).release());
+  check(PyObject_SetAttrString(reinterpret_cast<PyObject*>(dtype_type), "__module__",
+                               Object::steal(PyUnicode_FromString("braze")).get()));
   check(PyModule_AddObjectRef(module, "dtype", reinterpret_cast<PyObject*>(dtype_type)));
   for (const DType t : all_dtypes) {
     auto* object = PyObject_New(DTypeObject, dtype_type);
