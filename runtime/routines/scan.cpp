@@ -71,7 +71,7 @@ Outcome scan(const RoutineCall& call) {
   return strips(call, [=, may_stop = call.may_stop](std::int64_t first, std::int64_t lines) {
     A so_far[strip];
     std::fill_n(so_far, lines, Join::template empty<A>);
-    in_blocks(length, may_stop, [&](std::int64_t begin, std::int64_t end) {
+    in_blocks(length, may_stop, [=, &so_far](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin, at = first + begin * behind; i < end; ++i, at += behind)
         for (std::int64_t line = 0; line < lines; ++line) {
           so_far[line] = Join::join(so_far[line], static_cast<A>(wide(x[at + line])));
@@ -101,7 +101,7 @@ Outcome extremes(const RoutineCall& call) {
   return strips(call, [=, may_stop = call.may_stop](std::int64_t first, std::int64_t lines) {
     T best[strip];
     std::int64_t where[strip];
-    in_blocks(length, may_stop, [&](std::int64_t begin, std::int64_t end) {
+    in_blocks(length, may_stop, [=, &best, &where](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin, at = first + begin * behind; i < end; ++i, at += behind)
         for (std::int64_t line = 0; line < lines; ++line) {
           const T next = x[at + line];

@@ -72,7 +72,7 @@ void radix_sort(I* items, I* other, std::int64_t count, bool may_stop) {
   constexpr int bits = 8 * static_cast<int>(sizeof(items->key)), passes = (bits + digit_bits - 1) / digit_bits;
   constexpr std::size_t digits = std::size_t{1} << digit_bits;
   std::vector<std::int64_t> starts(passes * digits);
-  in_blocks(count, may_stop, [&](std::int64_t begin, std::int64_t end) {
+  in_blocks(count, may_stop, [=, starts = starts.data()](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i)
       for (int pass = 0; pass < passes; ++pass)
         ++starts[static_cast<std::size_t>(pass) * digits + ((items[i].key >> (pass * digit_bits)) & (digits - 1))];
@@ -107,8 +107,21 @@ template <class I>
 void merge(const I* items, std::int64_t a, std::int64_t b, std::int64_t c, I* other, bool may_stop) {
   std::int64_t left = a, right = b;
   in_blocks(c - a, may_stop, [&](std::int64_t begin, std::int64_t end) {
-    for (I *to = other + a + begin, *last = other + a + end; to != last; ++to)
-      *to = left == b || (right != c && items[right].key < items[left].key) ? items[right++] : items[left++];
+    for (I *to = other + a + begin, *last = other + a + end; to != last;) {
+      if (left == b || right == c) {
+        std::int64_t& rest = left == b ? right : left;
+        std::copy_n(items + rest, last - to, to);
+        rest += last - to;
+        return;
+      }
+      // So many steps end neither.
+      for (std::int64_t n = std::min({last - to, b - left, c - right}); n != 0; --n) {
+        const bool from_right = items[right].key < items[left].key;
+        *to++ = items[from_right ? right : left];
+        right += from_right;
+        left += !from_right;
+      }
+    }
   });
 }
 
@@ -142,7 +155,7 @@ struct Line {
 
   void read(I* items) const {
     using Index = decltype(I::index);
-    in_blocks(length, may_stop, [&](std::int64_t begin, std::int64_t end) {
+    in_blocks(length, may_stop, [=, *this](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         const Key<T> key = key_of(x[i * stride]);
         items[i] = {descending ? static_cast<Key<T>>(~key) : key, static_cast<Index>(i)};
@@ -150,7 +163,7 @@ struct Line {
     });
   }
   void write(const I* items) const {
-    in_blocks(length, may_stop, [&](std::int64_t begin, std::int64_t end) {
+    in_blocks(length, may_stop, [=, *this](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         if (values) values[i * stride] = x[static_cast<std::int64_t>(items[i].index) * stride];
         if (indices) indices[i * stride] = static_cast<std::int64_t>(items[i].index);
