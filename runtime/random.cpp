@@ -4,10 +4,11 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <numbers>
-#include <vector>
 
 #include "ir/half.h"
+#include "runtime/routines.h"
 
 namespace braze::runtime {
 
@@ -33,10 +34,13 @@ static_assert(sizeof(State) == ir::generator_bytes);
 
 class Mersenne {
  public:
-  explicit Mersenne(GeneratorBytes bytes) : bytes_(bytes) { std::memcpy(&state_, bytes.data(), sizeof state_); }
+  Mersenne(GeneratorBytes bytes, bool may_stop) : bytes_(bytes), may_stop_(may_stop) {
+    std::memcpy(&state_, bytes.data(), sizeof state_);
+  }
   ~Mersenne() { std::memcpy(bytes_.data(), &state_, sizeof state_); }
   Mersenne(const Mersenne&) = delete;
 
+  bool may_stop() const { return may_stop_; }
   std::uint32_t next32() {
     LegacyState& s = state_.legacy;
     if (--s.left == 0) refill();
@@ -73,6 +77,7 @@ class Mersenne {
 
  private:
   void refill() {
+    routines::answer_stop(may_stop_);
     std::uint64_t* s = state_.legacy.state;
     const auto mix = [](std::uint64_t u, std::uint64_t v) {
       return (((u & 0x80000000) | (v & 0x7fffffff)) >> 1) ^ (v & 1 ? 0x9908b0df : 0);
@@ -83,6 +88,7 @@ class Mersenne {
   }
 
   GeneratorBytes bytes_;
+  bool may_stop_;
   State state_;
 };
 
@@ -160,17 +166,21 @@ void normal_sixteen(Wide* data, Wide mean, Wide deviation) {
 template <class T>
 void fill_normal(Mersenne& g, std::int64_t count, double mean, double deviation, T* out) {
   using Wide = typename Bits<T>::Wide;
-  std::vector<Wide> data(static_cast<std::size_t>(count));
+  const auto data = std::make_unique_for_overwrite<Wide[]>(static_cast<std::size_t>(count));
   const auto draw_uniform = [&] { return Bits<T>::widen(Bits<T>::round(static_cast<Wide>(g.uniform(uniform_digits<T>)))); };
-  for (Wide& v : data) v = draw_uniform();
-  for (std::int64_t i = 0; i + 16 <= count; i += 16)
-    normal_sixteen(&data[static_cast<std::size_t>(i)], static_cast<Wide>(mean), static_cast<Wide>(deviation));
+  for (std::int64_t i = 0; i < count; ++i) data[static_cast<std::size_t>(i)] = draw_uniform();
+  routines::in_blocks(count / 16, g.may_stop(), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
+      normal_sixteen(&data[static_cast<std::size_t>(i * 16)], static_cast<Wide>(mean), static_cast<Wide>(deviation));
+  });
   if (count % 16 != 0) {
-    Wide* tail = data.data() + count - 16;
+    Wide* tail = data.get() + count - 16;
     for (int j = 0; j < 16; ++j) tail[j] = draw_uniform();
     normal_sixteen(tail, static_cast<Wide>(mean), static_cast<Wide>(deviation));
   }
-  for (std::int64_t i = 0; i < count; ++i) out[i] = Bits<T>::round(data[static_cast<std::size_t>(i)]);
+  routines::in_blocks(count, g.may_stop(), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) out[i] = Bits<T>::round(data[static_cast<std::size_t>(i)]);
+  });
 }
 
 // Hoermann's transformed rejection (1993) for large rates, Knuth's product for small ones.
@@ -341,8 +351,9 @@ std::uint64_t initial_seed(std::span<const std::byte, ir::generator_bytes> bytes
   return seed;
 }
 
-bool draw(ir::Draw::Kind kind, DType type, std::int64_t count, DrawParameter a, DrawParameter b, GeneratorBytes state, void* out) {
-  Mersenne g(state);
+bool draw(ir::Draw::Kind kind, DType type, std::int64_t count, DrawParameter a, DrawParameter b, GeneratorBytes state, void* out,
+          bool may_stop) {
+  Mersenne g(state, may_stop);
   switch (type) {
     case DType::boolean:
       return draw_elements<bool>(kind, g, count, a, b, out);

@@ -22,7 +22,6 @@ DType type_of(PyObject* self) { return reinterpret_cast<DTypeObject*>(self)->typ
 
 PyObject* dtype_repr(PyObject* self) { return PyUnicode_FromFormat("braze.%s", info(type_of(self)).torch_name.data()); }
 PyObject* dtype_reduce(PyObject* self, PyObject*) { return PyUnicode_FromString(info(type_of(self)).torch_name.data()); }
-PyObject* dtype_module(PyObject*, void*) { return PyUnicode_FromString("braze"); }
 PyObject* dtype_is_floating(PyObject* self, void*) { return to_python_bool(is_float(type_of(self))); }
 PyObject* dtype_is_complex(PyObject* self, void*) { return to_python_bool(is_complex(type_of(self))); }
 PyObject* dtype_is_signed(PyObject* self, void*) { return to_python_bool(is_signed(type_of(self))); }
@@ -37,11 +36,10 @@ PyObject* dtype_to_complex(PyObject* self, PyObject*) {
   });
 }
 
-PyGetSetDef dtype_attributes[] = {{"is_floating_point", dtype_is_floating, nullptr, nullptr, nullptr},
-                                  {"is_complex", dtype_is_complex, nullptr, nullptr, nullptr},
-                                  {"is_signed", dtype_is_signed, nullptr, nullptr, nullptr},
+PyGetSetDef dtype_attributes[] = {{"is_floating_point", dtype_is_floating, nullptr, "Whether elements are floats.", nullptr},
+                                  {"is_complex", dtype_is_complex, nullptr, "Whether elements are complex.", nullptr},
+                                  {"is_signed", dtype_is_signed, nullptr, "Whether elements may be negative.", nullptr},
                                   {"itemsize", dtype_itemsize, nullptr, "Bytes an element takes.", nullptr},
-                                  {"__module__", dtype_module, nullptr, nullptr, nullptr},
                                   {}};
 PyMethodDef dtype_methods[] = {{"__reduce__", dtype_reduce, METH_NOARGS, nullptr},
                                {"to_real", dtype_to_real, METH_NOARGS, "The dtype of a complex dtype's parts."},
@@ -192,6 +190,8 @@ void register_python_types(PyObject* device, PyObject* layout, PyObject* memory_
 
 void add_types(PyObject* module) {
   dtype_type = reinterpret_cast<PyTypeObject*>(Object::steal(PyType_FromSpec(&dtype_spec)).release());
+  check(PyObject_SetAttrString(reinterpret_cast<PyObject*>(dtype_type), "__module__",
+                               Object::steal(PyUnicode_FromString("braze")).get()));
   check(PyModule_AddObjectRef(module, "dtype", reinterpret_cast<PyObject*>(dtype_type)));
   for (const DType t : surface_dtypes) {
     auto* object = PyObject_New(DTypeObject, dtype_type);

@@ -47,7 +47,7 @@ Outcome draw(const RoutineCall& call) {
   }
   const auto parameter = [&](const RoutineArray& x) { return DrawParameter{x.data, !x.sizes.empty()}; };
   const bool drawn = runtime::draw(a.kind, a.type, call.out[0].elements(), parameter(call.in[1]), parameter(call.in[2]),
-                                   GeneratorBytes(state, sizeof own), call.out[0].data);
+                                   GeneratorBytes(state, sizeof own), call.out[0].data, call.may_stop);
   if (!drawn) return {ir::Fault::refused, complaint(a.kind)};
   return {};
 }

@@ -27,14 +27,14 @@ from ._products import chain_matmul, einsum
 from ._grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from ._info import finfo, iinfo, is_storage, is_tensor, typename
 from ._shaping import (atleast_1d, atleast_2d, atleast_3d, block_diag, broadcast_shapes, broadcast_tensors, cartesian_prod, meshgrid)
-from .random import get_rng_state, set_rng_state
+from .random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
 globals().update(_tensor.typed_constructors)
 e, inf, nan, pi, newaxis = _math.e, _math.inf, _math.nan, _math.pi, None
 __version__ = "0.1.0"
 
 
-def save(obj, f, pickle_module=None, pickle_protocol=2, _use_new_zipfile_serialization=True):
+def save(obj, f, pickle_module=None, pickle_protocol=2, _use_new_zipfile_serialization=True) -> None:
     """Writes `obj`, tensors and nests of them, to a path or a file. https://pytorch.org/docs/stable/generated/torch.save.html"""
     from . import _serialization
     return _serialization.save(obj, f, pickle_module, pickle_protocol, _use_new_zipfile_serialization)

@@ -67,13 +67,17 @@ _cpu = _device("cpu")
 class _Methods:
     device = property(lambda self: _cpu, doc="Where the memory is.")
     layout = property(lambda self: strided, doc="How elements lie in memory.")
-    is_cuda = is_sparse = is_quantized = is_meta = is_mps = is_xpu = is_mkldnn = is_nested = property(lambda self: False)
-    is_cpu = property(lambda self: True)
-    names = property(lambda self: (None,) * self.ndim)
+    is_cuda, is_meta, is_mps, is_xpu = (property(lambda self: False, doc=f"Whether the memory is of {kind}: never.")
+                                        for kind in ("a CUDA device", "no device", "an Apple GPU", "an Intel GPU"))
+    is_sparse, is_quantized, is_mkldnn, is_nested = (property(lambda self: False, doc=f"Whether the layout is {kind}: never.")
+                                                     for kind in ("sparse", "quantized", "oneDNN's", "nested"))
+    is_cpu = property(lambda self: True, doc="Whether the memory is the CPU's: always.")
+    names = property(lambda self: (None,) * self.ndim, doc="The names of dims: None each.")
     H = property(lambda self: self.adjoint() if self.ndim == 2 else _refuse_h(self), doc="The adjoint of a matrix: a view.")
     mH = property(lambda self: self.adjoint(), doc="The adjoint of the last two dims: a view.")
 
-    def get_device(self):
+    def get_device(self) -> int:
+        """The number of the device: -1, the CPU."""
         return -1
 
     # ---- conversion ----
@@ -89,6 +93,11 @@ class _Methods:
                 raise RuntimeError("Can't call numpy() on Tensor that has conjugate bit set. Use tensor.resolve_conj().numpy() instead.")
             return to_numpy(self.resolve_conj())
         return to_numpy(self)
+
+    def to_numpy(self):
+        """As numpy(force=True): the name by which matplotlib, pandas and others ask an array that they do not know for NumPy's. They know
+        torch.Tensor by its class."""
+        return self.numpy(force=True)
 
     def __array__(self, dtype=None, copy=None):
         if copy is False and dtype is not None and self.numpy().dtype != dtype:
@@ -112,7 +121,7 @@ class _Methods:
             raise TypeError("stream must be None: the tensor is on the CPU")
         return _braze.to_dlpack(self.clone() if copy else self)
 
-    def __dlpack_device__(self):
+    def __dlpack_device__(self) -> "tuple[int, int]":
         import enum
         return enum.IntEnum("DLDeviceType", {"kDLCPU": 1}).kDLCPU, 0
 
@@ -133,33 +142,34 @@ class _Methods:
         from . import _array_api
         return _array_api
 
-    def to_device(self, device, /, *, stream=None):
+    def to_device(self, device, /, *, stream=None) -> "Tensor":
+        """As to(device), by the Array API's name."""
         return self.to(device)
 
     # ---- Python's protocols ----
 
-    def __format__(self, spec):
+    def __format__(self, spec) -> str:
         if self.dim() == 0:
             return self.item().__format__(spec)
         return object.__format__(self, spec) if spec else str(self)
 
-    def __contains__(self, element):
+    def __contains__(self, element) -> "builtins.bool":
         if isinstance(element, (Tensor, int, float, complex, builtins.bool)) or type(element).__module__ == "numpy":
             return (element == self).any().item()
         raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
-    def __reversed__(self):
+    def __reversed__(self) -> "Tensor":
         return self if self.dim() == 0 else self.flip(0)
 
-    def __complex__(self):
+    def __complex__(self) -> complex:
         return complex(self.item())
 
-    def __copy__(self):
+    def __copy__(self) -> "Tensor":
         result = self.detach() if type(self) is Tensor else _braze.make_subclass(type(self), self)
         result.__dict__.update(self.__dict__)
         return result.requires_grad_() if self.requires_grad else result
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo) -> "Tensor":
         if not self.is_leaf:
             raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If "
                                "you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage.")
@@ -200,19 +210,24 @@ class _Methods:
 
     _typed_storage = storage
 
-    def is_shared(self):
+    def is_shared(self) -> "builtins.bool":
+        """Whether other processes see the memory: never."""
         return False
 
-    def share_memory_(self):
+    def share_memory_(self) -> "Tensor":
+        """The tensor itself: memory is of one process."""
         return self
 
-    def is_pinned(self, device=None):
+    def is_pinned(self, device=None) -> "builtins.bool":
+        """Whether the memory is pinned for a device: never."""
         return False
 
     def pin_memory(self, device=None):
+        """RuntimeError: there is no device to pin memory for."""
         raise RuntimeError("Cannot access accelerator device when none is available.")
 
     def cuda(self, device=None, non_blocking=False, memory_format=None):
+        """RuntimeError: Braze's tensors live on the CPU."""
         _device("cuda")._require_supported()
 
     def __getattr__(self, name):
@@ -234,7 +249,9 @@ def _install():
             setattr(Tensor, name, value)
     for name in ("__copy__", "__deepcopy__", "__reduce_ex__", "__format__", "__dir__"):
         setattr(Tensor, name, vars(_Methods)[name])
-    Tensor.grad = Tensor.grad_fn = property(lambda self: None)  # until tensors have gradients
+    # until tensors have gradients
+    Tensor.grad = property(lambda self: None, doc="The gradient, or None.")
+    Tensor.grad_fn = property(lambda self: None, doc="What made the tensor, for gradients, or None.")
     Tensor._make_subclass = staticmethod(_make_subclass)
     Tensor.__module__ = "braze"
 
@@ -254,4 +271,5 @@ def _set_generator_state(self, state):
     self.set_state(state[2])
 
 
+_braze.Generator.__module__ = "braze"
 _braze.Generator.__reduce__, _braze.Generator.__setstate__ = _reduce_generator, _set_generator_state
