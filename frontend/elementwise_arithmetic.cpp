@@ -20,7 +20,8 @@ void check_alpha(DType result, Scalar alpha) {
 Tensor add_scaled(ir::Op op, const In& a, const In& b, Scalar alpha) {
   const SourceLine line(a.where());
   const DType type = result_type(a, b);
-  if (op == ir::Op::sub && type == DType::boolean) return sub(a, b);
+  const auto is_bool = [](const In& x) { return result_type(x, x) == DType::boolean; };
+  if (op == ir::Op::sub && (is_bool(a) || is_bool(b))) return sub(a, b);  // refuses
   check_alpha(type, alpha);
   const Tensor product =
       type == DType::boolean ? as_tensor(b, type) & full({}, alpha, {type}) : as_tensor(b, type) * full({}, alpha, {type});

@@ -196,7 +196,7 @@ def worker(arguments, note):
         return 0
     started = time.monotonic()
     done = steps = failed = meaningless = 0
-    while done < arguments.programs and not (arguments.seconds and time.monotonic() - started > arguments.seconds):
+    while time.monotonic() - started < arguments.seconds if arguments.seconds else done < arguments.programs:
         seed = arguments.seed + done + meaningless
         lines = alias_programs.write_program(seed, libraries[0].environment([]), strict)
         note(repr((seed, lines)))
@@ -237,7 +237,7 @@ def supervised(command, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--programs", type=int, default=PROGRAMS)
-    parser.add_argument("--seconds", type=float, default=0, help="stop after as long")
+    parser.add_argument("--seconds", type=float, default=0, help="as many as run in this time instead")
     parser.add_argument("--seed", type=int, default=int(os.environ.get("BRAZE_SEED") or random.SystemRandom().randrange(1 << 31)))
     parser.add_argument("--against", choices=["numpy", "torch"], default="numpy")
     parser.add_argument("--failures", type=int, default=3, help="stop after as many")

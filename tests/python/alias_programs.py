@@ -304,7 +304,9 @@ class Writer:
     def write_out(self, a, x):
         same = self.variables(lambda y: y.size_ == x.size_)
         b, c = self.random.choice(same), self.random.choice(same)
-        return [f"torch.{self.pick('add', 'mul', 'maximum')}({b}, {c}, out={a})"]
+        # PyTorch refuses operands that meet `out`; here the result is computed before it is written.
+        operands = [n if n == a or self.names[n].memory is not x.memory else n + ".clone()" for n in (b, c)]
+        return [f"torch.{self.pick('add', 'mul', 'maximum')}({operands[0]}, {operands[1]}, out={a})"]
 
     # ---- the rest ----
     def forget(self):
