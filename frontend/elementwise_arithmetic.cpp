@@ -269,7 +269,7 @@ Tensor isclose(const In& a, const In& b, double rtol, double atol, bool equal_na
   if (equal_nan && is_float(x.dtype())) close = close | (isnan(x) & isnan(y));
   if (rtol == 0 && atol == 0) return close;  // else an infinity would be near every number
   const Tensor real = y.to(to_floating(y.dtype()));
-  const Tensor allowed = atol + abs(rtol * real), error = abs(x - real);
+  const Tensor allowed = atol + abs(rtol * real), error = abs(x.to(real.dtype()) - real);
   return close | (isfinite(error) & (error <= allowed));
 }
 
