@@ -73,12 +73,28 @@ Tensor Tensor::to(Device device) const {
 
 // ---- in place ----
 
+namespace {
+
+// Views of the very same memory: a copy would change nothing, and PyTorch makes none, even where elements overlap.
+bool same_elements(const TensorImpl& a, const TensorImpl& b) {
+  if (a.storage.get() != b.storage.get() || a.dtype() != b.dtype()) return false;
+  const Geometry x = a.layout(), y = b.layout();
+  return x.offset == y.offset && x.sizes == y.sizes && x.strides == y.strides;
+}
+
+}  // namespace
+
 Tensor& Tensor::copy_(const In& source) {
   TensorImpl& impl = checked(*this);
   if (!source.is_scalar()) {
     const Dims sizes = sizes_of(*impl.type), from = sizes_of(*checked(source.tensor()).type);
     // PyTorch's expand raises where the source does not fit; what assignment allows beyond it, leading dims of one, it refuses.
     if (from != sizes) source.tensor().expand(std::span<const std::int64_t>(sizes));
+    if (same_elements(impl, checked(source.tensor()))) {
+      impl.storage->require_writable();
+      impl.storage->set(impl.storage->value());  // counts as a write
+      return *this;
+    }
   }
   write_cast(impl, source, location(source.where()));
   return *this;

@@ -182,6 +182,18 @@ void require_condition(const In& condition) {
           "where expected condition to be a boolean tensor, but got a tensor with dtype {}", info(type).scalar_name);
 }
 
+// PyTorch subtracts no bool, neither from nor of what it promotes to another dtype.
+void require_no_bool(std::span<const In* const> operands) {
+  const auto is_bool = [](const In* operand) {
+    return (operand->is_scalar() ? scalar_dtype(operand->scalar()) : operand->tensor().dtype()) == DType::boolean;
+  };
+  if (std::ranges::all_of(operands, is_bool)) refuse(ir::Op::sub, DType::boolean);
+  if (std::ranges::any_of(operands, is_bool))
+    fail<NotImplementedError>(
+        "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+        "`logical_not()` operator instead.");
+}
+
 struct Recorded {
   engine::Value value;
   AxisOrder order;  // the value's axes among the tensor's
@@ -195,7 +207,7 @@ engine::Value record_with_number(ir::Op op, std::span<const In* const> operands,
   const Scalar number = operands[!number_first]->scalar();
   const DType type = impl.type->dtype;
   if (impl.geometry || impl.type->rank() == 0 || category(number) > category(type) || !has_op(op, type)) return {};
-  if (keeps_number_wide(op, type, operands)) return {};
+  if (keeps_number_wide(op, type, operands) || (op == ir::Op::sub && number.kind() == Scalar::Kind::boolean)) return {};
   std::array<engine::Value, 2> values;
   values[number_first] = read(impl, where);
   values[!number_first] = engine::record_to_shape(ir::Op::expand, number_value(number, type), impl.type, where);
@@ -210,6 +222,7 @@ Recorded record_elementwise(ir::Op op, std::span<const In* const> operands, bool
     return {engine::record(op, std::span(values).first(operands.size()), where), {}};
   }
   if (engine::Value value = record_with_number(op, operands, where)) return {std::move(value), {}};
+  if (op == ir::Op::sub) require_no_bool(operands);
   const Dims sizes = common_sizes(operands);
   AxisOrder order(sizes.size());
   std::iota(order.begin(), order.end(), std::uint8_t{0});

@@ -22,7 +22,8 @@ void check_alpha(DType result, Scalar alpha) {
 Tensor add_scaled(ir::Op op, const In& a, const In& b, Scalar alpha) {
   const SourceLine line(a.where());
   const DType type = result_type(a, b);
-  if (op == ir::Op::sub && type == DType::boolean) return sub(a, b);
+  const auto is_bool = [](const In& x) { return result_type(x, x) == DType::boolean; };
+  if (op == ir::Op::sub && (is_bool(a) || is_bool(b))) return sub(a, b);  // refuses
   check_alpha(type, alpha);
   const Tensor product =
       type == DType::boolean ? as_tensor(b, type) & full({}, alpha, {type}) : as_tensor(b, type) * full({}, alpha, {type});
@@ -275,7 +276,7 @@ Tensor isclose(const In& a, const In& b, double rtol, double atol, bool equal_na
   if (equal_nan && category(x.dtype()) >= 2) close = close | (isnan(x) & isnan(y));
   if (rtol == 0 && atol == 0) return close;  // else an infinity would be near every number
   const Tensor real = y.to(to_floating(y.dtype()));
-  const Tensor allowed = atol + abs(rtol * real), error = abs(x - real);
+  const Tensor allowed = atol + abs(rtol * real), error = abs(x.to(real.dtype()) - real);
   return close | (isfinite(error) & (error <= allowed));
 }
 

@@ -178,6 +178,44 @@ engine::Value positions(const Resolved& r, const std::source_location& where) {
   return sum.value();
 }
 
+// Numbers are converted, tensors are not.
+void require_same_dtype(const Tensor& x, const In& value) {
+  require(value.is_scalar() || value.tensor().dtype() == x.dtype(),
+          "Index put requires the source and destination dtypes match, got {} for the destination and {} for the source.",
+          info(x.dtype()).scalar_name, value.is_scalar() ? "" : info(value.tensor().dtype()).scalar_name);
+}
+
+// One mask picks: PyTorch then fills with a single value, whatever its dtype.
+bool masks_alone(std::span<const Index> indices) {
+  const auto mask = [](const Index& i) { return i.kind == Index::Kind::tensor && is_mask(i.tensor); };
+  const auto other = [&](const Index& i) {
+    return i.kind == Index::Kind::boolean || (i.kind == Index::Kind::tensor && !is_mask(i.tensor) && i.tensor.dim() > 0);
+  };
+  return std::count_if(indices.begin(), indices.end(), mask) == 1 && std::none_of(indices.begin(), indices.end(), other);
+}
+
+// What basic indices name: filled with one value, copied where sizes agree, else written with the value expanded, of which PyTorch
+// asks no overlap.
+void assign_view(Tensor view, const In& value) {
+  if (value.is_scalar()) {
+    view.fill_(value);
+    return;
+  }
+  Tensor given = value.tensor();
+  if (given.dim() == 0 && view.dim() > 0) {
+    view.fill_(value);
+    return;
+  }
+  while (given.dim() > view.dim() && given.size(0) == 1) given = given.select(0, 0);
+  if (given.sizes() == view.sizes()) {
+    view.copy_(In(given, value.where()));
+    return;
+  }
+  const ir::Location where = location(value.where());
+  TensorImpl& impl = checked(view);
+  write(impl, fitted(In(given, value.where()), impl.dtype(), sizes_of(*impl.type), where), where);
+}
+
 }  // namespace
 
 void apply_slice(Geometry& g, std::size_t axis, const Slice& s) {
@@ -224,10 +262,10 @@ Tensor& Tensor::index_assign(std::span<const Index> indices, const In& value) {
   }
   const Resolved r = Resolver(*this, indices).run();
   if (r.tensors.empty()) {
-    const Tensor view = make_view(*this, r.view);
-    write_cast(checked(view), value, where);
+    assign_view(make_view(*this, r.view), value);
     return *this;
   }
+  if (!(scalar && masks_alone(indices))) require_same_dtype(*this, value);
   const engine::Value at = positions(r, value.where());
   write_at(checked(*this), at, fitted(value, dtype(), sizes_of(at.type()), where), ir::Put::Combine::assign, where);
   return *this;
@@ -235,11 +273,8 @@ Tensor& Tensor::index_assign(std::span<const Index> indices, const In& value) {
 
 Tensor& Tensor::index_put_(std::span<const Index> indices, const In& value, bool accumulate) {
   const ir::Location where = location(value.where());
-  require<IndexError>(
-      value.is_scalar() || value.tensor().dtype() == dtype(),
-      "Index put requires the source and destination dtypes match, got {} for the destination and {} for the source.",
-      info(dtype()).torch_name, value.is_scalar() ? "" : info(value.tensor().dtype()).torch_name);
   if (!accumulate) return index_assign(indices, value);
+  require_same_dtype(*this, value);
   const Resolved r = Resolver(*this, indices).run();
   if (r.tensors.empty()) {
     Tensor view = make_view(*this, r.view);

@@ -8,15 +8,19 @@
 #include <random>
 
 #include "braze/functions.h"
+#include "frontend/philox.h"
 #include "frontend/tensor_impl.h"
 #include "runtime/random.h"
 
 namespace braze {
 
-// A draw is an op on the state, a u8[5056] tensor: it yields the values and the next state, which replaces it.
+// A draw is an op on the state, a u8[5056] tensor: it yields the values and the next state, which replaces it. A counter-based one has two
+// numbers instead.
 struct Generator::State {
   std::mutex mutex;
   Tensor bytes;
+  Tensor key, offset;  // int64 without dims
+  bool counts() const { return offset.defined(); }
 };
 
 namespace {
@@ -38,6 +42,13 @@ engine::Value draw(Kind kind, DType type, const Dims& sizes, const engine::Value
   for (const std::int64_t s : sizes) attributes.shape.push_back(s);
   Generator::State& state = (generator ? *generator : default_generator()).state();
   const std::lock_guard lock(state.mutex);
+  if (state.counts()) {
+    const engine::Value start = read(checked(state.offset), where);
+    const engine::Value next[] = {start, scalar_value(checked_numel(sizes), DType::i64)};
+    const engine::Value drawn = philox::draw(attributes, sizes, read(checked(state.key), where), start, a, b, where);
+    write(checked(state.offset), engine::record(ir::Op::add, next, where), where);
+    return drawn;
+  }
   TensorImpl& bytes = checked(state.bytes);
   const engine::Value operands[] = {read(bytes, where), a, b};
   const engine::Value drawn = engine::record(ir::Op::draw, operands, std::move(attributes), where);
@@ -142,7 +153,21 @@ Tensor like(const Tensor& other, std::optional<DType> dtype = {}) { return empty
 
 Generator::Generator() : state_(std::make_shared<State>()) { manual_seed(default_seed); }
 
+Generator Generator::philox(std::int64_t seed, std::int64_t offset) {
+  Generator made;
+  made.state_ = std::make_shared<State>();
+  made.state_->key = full({}, seed, {DType::i64});
+  made.state_->offset = full({}, offset, {DType::i64});
+  return made;
+}
+
 Generator& Generator::manual_seed(std::int64_t seed) {
+  if (state_->counts()) {
+    const std::lock_guard lock(state_->mutex);
+    state_->key.fill_(In(seed));
+    state_->offset.zero_();
+    return *this;
+  }
   std::array<std::byte, ir::generator_bytes> bytes;
   runtime::seed_generator(bytes, static_cast<std::uint64_t>(seed));
   const Tensor fresh = from_bytes(bytes.data(), {ir::generator_bytes}, DType::u8);
@@ -164,10 +189,15 @@ std::uint64_t Generator::seed() {
 
 Tensor Generator::get_state() const {
   const std::lock_guard lock(state_->mutex);
+  if (state_->counts()) return stack({state_->key, state_->offset}).view(DType::u8);
   return state_->bytes.clone({});
 }
 
 std::uint64_t Generator::initial_seed() const {
+  if (state_->counts()) {
+    const std::lock_guard lock(state_->mutex);
+    return static_cast<std::uint64_t>(state_->key.item_int());
+  }
   std::array<std::byte, ir::generator_bytes> bytes;
   get_state().copy_to(bytes.data(), DType::u8);
   return runtime::initial_seed(bytes);
@@ -175,9 +205,31 @@ std::uint64_t Generator::initial_seed() const {
 
 void Generator::set_state(const Tensor& state) {
   require<TypeError>(state.dtype() == DType::u8, "RNG state must be a torch.ByteTensor");
-  require(state.numel() == ir::generator_bytes, "RNG state is wrong size: {}, not {}", state.numel(), ir::generator_bytes);
+  const std::int64_t wanted = state_->counts() ? 16 : ir::generator_bytes;
+  require(state.numel() == wanted, "RNG state is wrong size: {}, not {}", state.numel(), wanted);
   const std::lock_guard lock(state_->mutex);
+  if (state_->counts()) {
+    const Tensor numbers = state.contiguous().view({-1}).view(DType::i64);
+    state_->key.copy_(In(numbers.select(0, 0), {}));
+    state_->offset.copy_(In(numbers.select(0, 1), {}));
+    return;
+  }
   state_->bytes.copy_(In(state.reshape({-1}), {}));
+}
+
+std::array<Tensor, 4> philox_4x32(const std::array<Tensor, 4>& counter, const std::array<Tensor, 2>& key) {
+  Dims sizes;
+  for (const std::span<const Tensor> words : {std::span<const Tensor>(counter), std::span<const Tensor>(key)})
+    for (const Tensor& word : words) {
+      require<TypeError>(word.dtype() == DType::i64, "philox_4x32 takes 32-bit words as torch.int64, not {}",
+                         info(word.dtype()).torch_name);
+      sizes = broadcast_sizes(sizes, word.sizes());
+    }
+  const ir::Location where = location({});
+  const auto word = [&](const Tensor& x) { return expand(read(checked(x), where), sizes, where); };
+  const philox::Block made = philox::block({word(counter[0]), word(counter[1]), word(counter[2]), word(counter[3])},
+                                           {word(key[0]), word(key[1])}, sizes, where);
+  return {wrap(made[0]), wrap(made[1]), wrap(made[2]), wrap(made[3])};
 }
 
 Generator& default_generator() {

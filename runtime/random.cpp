@@ -1,11 +1,14 @@
 #include "runtime/random.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <memory>
 #include <numbers>
+#include <optional>
+#include <vector>
 
 #include "ir/half.h"
 #include "runtime/routines.h"
@@ -54,6 +57,22 @@ class Mersenne {
     const std::uint64_t high = next32();
     return high << 32 | next32();
   }
+  // As many words passed over: no more than the twists that they need.
+  void skip32(std::uint64_t count) {
+    LegacyState& s = state_.legacy;
+    while (count > 0) {
+      if (s.left == 1) {
+        refill();
+        ++s.next;
+        --count;
+        continue;
+      }
+      const std::uint64_t here = std::min<std::uint64_t>(count, static_cast<std::uint64_t>(s.left - 1));
+      s.left -= static_cast<std::int32_t>(here);
+      s.next += here;
+      count -= here;
+    }
+  }
   // [0, 1) with `digits` random bits.
   double uniform(int digits) {
     const std::uint64_t bits = digits == 53 ? next64() : next32();
@@ -73,6 +92,17 @@ class Mersenne {
     s.normal_y = radius * std::sin(theta);
     s.normal_is_valid = 1;
     return radius * std::cos(theta);
+  }
+  void skip_normals(std::uint64_t count) {
+    if (count > 0 && state_.legacy.normal_is_valid) normal(), --count;
+    if (count < 2) {
+      if (count == 1) normal();
+      return;
+    }
+    constexpr std::uint64_t words_a_pair = 4;
+    const std::uint64_t pairs = (count - 1) / 2;  // but for the last, whose second number may be left over
+    skip32(pairs * words_a_pair);
+    for (count -= 2 * pairs; count > 0; --count) normal();
   }
 
  private:
@@ -332,7 +362,54 @@ bool draw_elements(ir::Draw::Kind kind, Mersenne& g, std::int64_t count, const D
   }
 }
 
+// How many words a draw takes whose every element takes the same number; none for the others.
+std::optional<std::uint64_t> words_of(ir::Draw::Kind kind, DType type, std::uint64_t count, const DrawParameter& a,
+                                      const DrawParameter& b) {
+  using Kind = ir::Draw::Kind;
+  const std::uint64_t wide = type == DType::f64 ? 2 : 1;
+  switch (kind) {
+    case Kind::uniform:
+      return count * wide;
+    case Kind::normal:  // in blocks; a tail is drawn with what precedes it
+      if (count < 16 || a.each || b.each) return std::nullopt;
+      return (count + (count % 16 != 0 ? 16 : 0)) * wide;
+    case Kind::exponential:
+    case Kind::cauchy:
+    case Kind::geometric:
+    case Kind::randint_to_end:
+      return count * 2;
+    case Kind::bernoulli:
+      if (a.each || b.each) return std::nullopt;  // which may be refused
+      return count * (parameter<double>(b, 0) == 53 ? 2 : 1);
+    case Kind::randint: {
+      if (a.each || b.each) return std::nullopt;
+      const std::uint64_t range =
+          static_cast<std::uint64_t>(parameter<std::int64_t>(b, 0)) - static_cast<std::uint64_t>(parameter<std::int64_t>(a, 0));
+      return count * (range == 0 || range >= std::uint64_t{1} << 28 ? 2 : 1);
+    }
+    case Kind::random:
+      return count * (type == DType::f64 || type == DType::i64 ? 2 : 1);
+    case Kind::permutation:
+      return count == 0 ? 0 : (count - 1) * (count >= std::numeric_limits<std::uint32_t>::max() / 20 ? 2 : 1);
+    default:
+      return std::nullopt;
+  }
+}
+
 }  // namespace
+
+bool advance(ir::Draw::Kind kind, DType type, std::int64_t count, DrawParameter a, DrawParameter b, GeneratorBytes state) {
+  using Kind = ir::Draw::Kind;
+  const auto elements = static_cast<std::uint64_t>(count);
+  if (kind == Kind::bernoulli && !a.each && !(parameter<double>(a, 0) >= 0 && parameter<double>(a, 0) <= 1)) return false;
+  if (const auto words = words_of(kind, type, elements, a, b)) {
+    Mersenne(state).skip32(*words);
+    return true;
+  }
+  if (kind != Kind::normal && kind != Kind::normal_serial && kind != Kind::log_normal) return false;
+  Mersenne(state).skip_normals(elements);
+  return true;
+}
 
 void seed_generator(GeneratorBytes bytes, std::uint64_t seed) {
   State state{};

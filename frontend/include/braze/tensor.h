@@ -148,7 +148,7 @@ class Tensor : public ElementwiseMethods,
     requires(!(basic_index<Indices> && ...))
   Picked operator()(const Indices&... indices) const;
   Tensor index(std::span<const Index> indices, std::source_location where = std::source_location::current()) const;
-  // x[indices] = value: broadcasts, casts to this dtype; of repeated elements the last write stays.
+  // x[indices] = value: broadcasts; picks want a value of this dtype; of repeated elements the last write stays.
   Tensor& index_assign(std::span<const Index> indices, const In& value);
   // The same for a value of this dtype, or added: `accumulate`. https://pytorch.org/docs/stable/generated/torch.Tensor.index_put_.html
   Tensor& index_put_(std::span<const Index> indices, const In& value, bool accumulate = false);
