@@ -37,7 +37,7 @@ static_assert(sizeof(State) == ir::generator_bytes);
 
 class Mersenne {
  public:
-  Mersenne(GeneratorBytes bytes, bool may_stop) : bytes_(bytes), may_stop_(may_stop) {
+  explicit Mersenne(GeneratorBytes bytes, bool may_stop = false) : bytes_(bytes), may_stop_(may_stop) {
     std::memcpy(&state_, bytes.data(), sizeof state_);
   }
   ~Mersenne() { std::memcpy(bytes_.data(), &state_, sizeof state_); }

@@ -100,7 +100,6 @@ const Rows one_operand{
     {"view_as_complex(Tensor input)", function, [](Arguments& a) { return view_as_complex(a.tensor(0)); },
      "A last dim of two reals as complex numbers: a view. https://pytorch.org/docs/stable/generated/torch.view_as_complex.html"},
     {"resolve_neg(Tensor input)", function | method, [](Arguments& a) { return a.tensor(0); }, "The tensor itself."},
-    {"real(Tensor input)", function, [](Arguments& a) { return a.tensor(0); }, "The tensor itself: it is real."},
     {"imag(Tensor input)", function,
      [](Arguments&) -> Tensor { fail<TypeError>("imag is not implemented for tensors with non-complex dtypes."); },
      "Refuses real tensors."},
