@@ -224,7 +224,8 @@ def member_text(cls, name, value):
     if isinstance(value, staticmethod):
         return "    @staticmethod\n" + python_function(name, value.__func__, "    ")
     if inspect.isfunction(value) or hasattr(value, "__nb_signature__"):
-        return python_function(name, value, "    ", True)
+        static = type(value).__name__ == "nb_func"  # nanobind's staticmethod
+        return ("    @staticmethod\n" if static else "") + python_function(name, value, "    ", not static)
     if callable(value) and not inspect.isclass(value):
         return slot_text(cls, name, value)
     return f"    {name}: {'builtins.' + type(value).__name__ if type(value) in (int, float, str, bool) else ATTRIBUTES.get(name, 'Any')}\n"

@@ -331,15 +331,15 @@ def _accumulator(x, dtype):
 
 
 def sum(x, /, *, axis=None, dtype=None, keepdims=False):
-    x = x.to(_accumulator(x, dtype))
-    dims = _dims(x, axis)
-    return x.sum(dims, keepdim=keepdims) if dims else x.clone()
+    dtype, dims = _accumulator(x, dtype), _dims(x, axis)
+    return x.sum(dims, keepdim=keepdims, dtype=dtype) if dims else x.to(dtype, copy=True)
 
 
 def prod(x, /, *, axis=None, dtype=None, keepdims=False):
-    x = x.to(_accumulator(x, dtype))
+    dtype = _accumulator(x, dtype)
+    x = x.to(dtype, copy=True)
     for dim in sorted((d % x.ndim for d in _dims(x, axis)), reverse=True):
-        x = x.prod(dim, keepdim=keepdims)
+        x = x.prod(dim, keepdim=keepdims, dtype=dtype)
     return x
 
 

@@ -94,7 +94,12 @@ def outer(x1, x2, /):
 def pinv(x, /, *, rtol=None):
     if rtol is None:  # the standard's default
         rtol = max(x.shape[-2:]) * _T.finfo(x.dtype).eps
-    return _L.pinv(x, rtol=rtol)
+    if not isinstance(rtol, _T.Tensor):
+        return _L.pinv(x, rtol=float(rtol))
+    u, s, vh = _L.svd(x, False)
+    large = s > (s.amax(-1, keepdim=True) * rtol.unsqueeze(-1) if s.shape[-1] else s)
+    inverse = _T.where(large, 1 / s, _T.zeros_like(s))
+    return (vh.mH * inverse.unsqueeze(-2)) @ u.mH
 
 
 def qr(x, /, *, mode="reduced"):
