@@ -141,6 +141,8 @@ engine::Value read(const TensorImpl& tensor, ir::Location where) {
     if (value.type().dtype == tensor.dtype() && tensor.whole_storage())
       return engine::record_to_shape(ir::Op::reshape, value, tensor.type, where);
   }
+  require<NotImplementedError>(!is_complex(tensor.dtype()), "this operation is not implemented for '{}'",
+                               info(tensor.dtype()).scalar_name);
   const Geometry& g = tensor.geometry ? *tensor.geometry : tensor.layout();
   const Decomposition d = decompose(g);
   const DType type = tensor.dtype();
@@ -169,16 +171,103 @@ void require_writable(const TensorImpl& tensor) {
       sizes_text(g.sizes), sizes_text(g.strides));
 }
 
+namespace {
+
+// All of a storage, anew. A value that may fail is recorded as a store, whose first operand is the version to go back to.
+void replace(Storage& storage, engine::Value value, DType type, ir::Location where) {
+  if (!value->may_fault || value->evaluated() || storage.writes_at_once()) return storage.set(std::move(value));
+  const std::int64_t flat[] = {storage.elements(type)};
+  const engine::Value operands[] = {storage.value(type), reshape(value, flat, where)};
+  storage.set(engine::record(ir::Op::store, operands, run_layout(0, flat[0]), where));
+}
+
+// A complex tensor's layout as one of reals: a last axis of two neighbours, real and imaginary part.
+Geometry pair_geometry(Geometry g) {
+  g.offset *= 2;
+  for (std::int64_t& stride : g.strides) stride *= 2;
+  g.sizes.push_back(2);
+  g.strides.push_back(1);
+  return g;
+}
+
+// A complex tensor's memory as reals, conjugated or not.
+Tensor stored_pairs(const TensorImpl& tensor) {
+  return on_storage(tensor.storage, component_type(tensor.dtype()), pair_geometry(tensor.layout()));
+}
+
+engine::Value conjugated(const engine::Value& pairs, ir::Location where) {
+  const engine::Value sign = constant_value(std::complex<double>(1, -1), complex_type(pairs.type().dtype));
+  const engine::Value operands[] = {pairs, expand(sign, sizes_of(pairs.type()), where)};
+  return engine::record(ir::Op::mul, operands, where);
+}
+
+engine::Value read_pairs(const TensorImpl& tensor, ir::Location where) {
+  const engine::Value pairs = read(*stored_pairs(tensor).impl(), where);
+  return tensor.conjugate ? conjugated(pairs, where) : pairs;
+}
+
+// One part of all elements of a value of pairs.
+engine::Value part(const engine::Value& pairs, std::int64_t number, ir::Location where) {
+  Dims sizes = sizes_of(pairs.type());
+  sizes.pop_back();
+  const std::int64_t count = Geometry{0, sizes, {}}.numel();
+  return reshape(engine::record(ir::Op::view, {&pairs, 1}, ir::Layout{number, {count}, {2}}, where), sizes, where);
+}
+
+// Places of complex elements as places of their parts.
+engine::Value pair_positions(const engine::Value& positions, ir::Location where) {
+  Dims sizes = sizes_of(positions.type());
+  const engine::Value doubled[] = {positions, positions};
+  sizes.push_back(1);
+  const engine::Value start = reshape(engine::record(ir::Op::add, doubled, where), sizes, where);
+  sizes.back() = 2;
+  const engine::Value terms[] = {expand(start, sizes, where),
+                                 expand(engine::record(ir::Op::iota, {}, ir::ToShape{{2}}, where), sizes, where)};
+  return engine::record(ir::Op::add, terms, where);
+}
+
+}  // namespace
+
+engine::Value read_as(const TensorImpl& tensor, DType type, ir::Location where) {
+  if (!is_complex(tensor.dtype())) {
+    const engine::Value reals = cast(read(tensor, where), component_type(type), where);
+    if (!is_complex(type)) return reals;
+    Dims sizes = sizes_of(reals.type());
+    ir::Padding padding;
+    for (const std::int64_t size : sizes) {
+      padding.low.push_back(std::int64_t{0});
+      padding.high.push_back(std::int64_t{0});
+      padding.sizes.push_back(size);
+    }
+    padding.low.push_back(std::int64_t{0});
+    padding.high.push_back(std::int64_t{1});
+    padding.sizes.push_back(std::int64_t{2});
+    sizes.push_back(1);
+    const engine::Value operands[] = {reshape(reals, sizes, where), engine::constant(to_literal(0, reals.type().dtype))};
+    return engine::record(ir::Op::pad, operands, std::move(padding), where);
+  }
+  const engine::Value pairs = read_pairs(tensor, where);
+  if (is_complex(type)) return cast(pairs, component_type(type), where);
+  if (type != DType::boolean) return cast(part(pairs, 0, where), type, where);
+  const engine::Value truths[] = {cast(part(pairs, 0, where), type, where), cast(part(pairs, 1, where), type, where)};
+  return engine::record(ir::Op::logical_or, truths, where);
+}
+
 void write(TensorImpl& tensor, engine::Value value, ir::Location where) {
   require_writable(tensor);
+  if (is_complex(tensor.dtype())) {
+    const Tensor reals = stored_pairs(tensor);
+    return write(*reals.impl(), tensor.conjugate ? conjugated(value, where) : std::move(value), where);
+  }
   Storage& storage = *tensor.storage;
-  if (tensor.whole_storage()) return storage.set(std::move(value));
+  if (tensor.whole_storage()) return replace(storage, std::move(value), tensor.dtype(), where);
   const Geometry& g = tensor.geometry ? *tensor.geometry : tensor.layout();
   if (g.numel() == 0) return;
   if (storage.writes_at_once()) return storage.write_at_once(g, value);
   const Decomposition d = decompose(g);
   value = permute(value, d.axes, where);
-  if (d.stored.contiguous() && d.stored.numel() == storage.elements(tensor.dtype())) return storage.set(std::move(value));
+  if (d.stored.contiguous() && d.stored.numel() == storage.elements(tensor.dtype()))
+    return replace(storage, std::move(value), tensor.dtype(), where);
   ir::Layout layout = to_layout(d.stored);
   if (d.stored.contiguous()) {
     layout = run_layout(g.offset, g.numel());
@@ -209,10 +298,15 @@ void require_no_partial_overlap(const TensorImpl& target, const In& operand) {
 
 void write_cast(TensorImpl& tensor, const In& value, ir::Location where) {
   require_no_partial_overlap(tensor, value);
+  if (!value.is_scalar()) warn_discards_imaginary(checked(value.tensor()).dtype(), tensor.dtype());
   write(tensor, fitted(value, tensor.dtype(), sizes_of(*tensor.type), where), where);
 }
 
 engine::Value read_at(const TensorImpl& tensor, const engine::Value& positions, ir::Location where) {
+  if (is_complex(tensor.dtype())) {
+    const engine::Value pairs = read_at(*stored_pairs(tensor).impl(), pair_positions(positions, where), where);
+    return tensor.conjugate ? conjugated(pairs, where) : pairs;
+  }
   const engine::Value operands[] = {tensor.storage->value(tensor.dtype()), positions};
   return engine::record(ir::Op::take, operands, where);
 }
@@ -222,6 +316,14 @@ void write_at(TensorImpl& tensor, const engine::Value& positions, const engine::
   require_writable(tensor);
   for (const ir::Extent& e : positions.type().shape)
     if (e.number() == 0) return;
+  if (is_complex(tensor.dtype())) {
+    using enum ir::Put::Combine;
+    require<NotImplementedError>(combine == assign || combine == add,
+                                 "reducing into a tensor of '{}' is not implemented but by sums", info(tensor.dtype()).scalar_name);
+    const Tensor reals = stored_pairs(tensor);
+    return write_at(*reals.impl(), pair_positions(positions, where), tensor.conjugate ? conjugated(values, where) : values, combine,
+                    where);
+  }
   const engine::Value operands[] = {tensor.storage->value(tensor.dtype()), positions, values};
   tensor.storage->set(engine::record(ir::Op::put, operands, ir::Put{combine}, where));
 }
@@ -231,6 +333,14 @@ Tensor wrap(engine::Value value) {
   engine::TypeRef type = value.type_ref();
   auto storage = StoragePointer::adopt(new Storage(std::move(value), false));
   return Tensor::adopt(new TensorImpl(std::move(storage), std::move(type)));
+}
+
+Tensor wrap(engine::Value value, DType dtype) {
+  if (!is_complex(dtype)) return wrap(std::move(value));
+  Dims sizes = sizes_of(value.type());
+  sizes.pop_back();
+  const Dims strides = contiguous_strides(sizes);
+  return on_storage(StoragePointer::adopt(new Storage(engine::owned(value), false)), dtype, {0, std::move(sizes), strides});
 }
 
 Tensor wrap_permuted(engine::Value value, std::span<const std::uint8_t> order) {
@@ -264,6 +374,7 @@ Tensor make_view(const Tensor& base, Geometry geometry) { return make_view(base,
 Tensor make_view(const Tensor& base, Geometry geometry, DType dtype) {
   TensorImpl& impl = checked(base);
   Tensor view = on_storage(impl.storage, dtype, std::move(geometry));
+  view.impl()->conjugate = impl.conjugate && is_complex(dtype);
   view.impl()->base = impl.base ? impl.base : Pointer<TensorImpl>::share(&impl);
   return view;
 }

@@ -1,6 +1,7 @@
 // The activations of torch.nn.functional, with PyTorch's formulas: they decide what comes out at infinities and NaN.
 #include <numbers>
 
+#include "frontend/complex.h"
 #include "frontend/elementwise.h"
 #include "frontend/formula.h"
 
@@ -17,6 +18,7 @@ Tensor gelu(const In& x, std::string_view approximate) {
 }
 
 Tensor silu(const In& x) {
+  if (is_complex(x)) return mul(x, sigmoid(x));
   return map_floating("silu_cpu", x, [](const Tensor& x) { return x / (1 + exp(-x)); });
 }
 
@@ -59,6 +61,7 @@ Tensor hardtanh(const In& x, Scalar min_val, Scalar max_val) {
   const Tensor t = as_tensor(x);
   const DType type = t.dtype();
   require<NotImplementedError>(type != DType::boolean, "Bool inputs not supported for hardtanh");
+  if (is_complex(type)) fail<NotImplementedError>("clamp is not supported for complex types ('{}')", info(type).scalar_name);
   // Limits take the tensor's dtype, however they were written.
   if (is_float(type)) return clamp(t, min_val, max_val);
   return clamp(t, min_val.to_int(), max_val.to_int());
@@ -142,7 +145,7 @@ Tensor dropout(const In& x, double p, bool training) {
   const Tensor t = as_tensor(x);
   if (!training || p == 0 || t.numel() == 0) return t;
   if (p == 1) return t * zeros({}, {t.dtype()});
-  Tensor noise = zeros_like(t);
+  Tensor noise = zeros_like(t, {component_type(t.dtype())});
   noise.bernoulli_(1 - p).div_(1 - p);
   return t * noise;
 }
@@ -169,6 +172,13 @@ Tensor& hardtanh_(Tensor& x, Scalar min_val, Scalar max_val, Line where) {
 }
 Tensor& threshold_(Tensor& x, Scalar threshold, Scalar value, Line where) {
   return write_in_place(x, functional::threshold(In(x, where), threshold, value), where);
+}
+
+Tensor& rrelu_(Tensor& x, double lower, double upper, Line where) {
+  return write_in_place(x, rrelu(In(x, where), lower, upper), where);
+}
+Tensor& dropout_(Tensor& x, double p, bool training, Line where) {
+  return write_in_place(x, dropout(In(x, where), p, training), where);
 }
 
 }  // namespace braze::nn::functional

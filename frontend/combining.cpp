@@ -79,10 +79,10 @@ Tensor vander(const In& x, std::optional<std::int64_t> N, bool increasing) {
   const std::int64_t n = N.value_or(self.size(0));
   require(n >= 0, "N must be non-negative.");
   const SourceLine line(x.where());
-  const DType type = is_float(self.dtype()) ? self.dtype() : DType::i64;
+  const DType type = is_float(self.dtype()) || is_complex(self.dtype()) ? self.dtype() : DType::i64;
   if (n == 0) return zeros({self.size(0), 0}, {type});
   // Powers by multiplying on, in float64 where PyTorch's cumprod accumulates in it.
-  const Tensor base = self.to(is_float(type) ? DType::f64 : DType::i64);
+  const Tensor base = self.to(is_complex(type) ? complex128 : is_float(type) ? DType::f64 : DType::i64);
   std::vector<Tensor> columns{ones_like(base)};
   while (static_cast<std::int64_t>(columns.size()) < n) columns.push_back(columns.back() * base);
   if (!increasing) std::reverse(columns.begin(), columns.end());

@@ -18,10 +18,12 @@ struct Signature {
   engine::TypeRef type, stored;
   GeometryRef geometry;
   std::size_t same_storage_as;
+  bool conjugate;
 
   bool matches(const TensorImpl& impl, std::size_t alias) const {
     const engine::TypeRef& now = impl.storage->value().type_ref();
-    return alias == same_storage_as && (type == impl.type || *type == *impl.type) && (stored == now || *stored == *now) &&
+    return alias == same_storage_as && conjugate == impl.conjugate && (type == impl.type || *type == *impl.type) &&
+           (stored == now || *stored == *now) &&
            (geometry == impl.geometry || (geometry && impl.geometry && geometry->offset == impl.geometry->offset &&
                                           geometry->sizes == impl.geometry->sizes && geometry->strides == impl.geometry->strides));
   }
@@ -53,6 +55,7 @@ struct Result {
   Home home;
   engine::TypeRef type;
   GeometryRef geometry;
+  bool conjugate;
 };
 
 struct Commit {
@@ -84,7 +87,8 @@ class Tracer {
   Tracer(const CompiledFunction::Function& function, std::span<const Tensor> arguments) : arguments_(arguments) {
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       const TensorImpl& impl = *arguments[i].impl();
-      bound_.signature.push_back({impl.type, impl.storage->value().type_ref(), impl.geometry, alias_of(arguments, i)});
+      bound_.signature.push_back(
+          {impl.type, impl.storage->value().type_ref(), impl.geometry, alias_of(arguments, i), impl.conjugate});
     }
     Trace trace;
     const std::vector<Tensor> results = function(arguments);
@@ -119,7 +123,7 @@ class Tracer {
     const TensorImpl& impl = checked(result);
     const Home home =
         trace.existed(*impl.storage) ? home_of(*impl.storage) : Home{Home::Kind::output, add_output(impl.storage->value()), {}};
-    bound_.results.push_back({home, impl.type, impl.geometry});
+    bound_.results.push_back({home, impl.type, impl.geometry, impl.conjugate});
   }
 
   void bind(const Trace& trace) {
@@ -217,6 +221,7 @@ void run(const Bound& bound, std::span<const Tensor> arguments, std::span<Tensor
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Result& r = bound.results[i];
     results[i] = Tensor::adopt(new TensorImpl(storage_of(r.home, arguments, storages), r.type, r.geometry));
+    results[i].impl()->conjugate = r.conjugate;
   }
 }
 

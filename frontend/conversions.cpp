@@ -46,6 +46,11 @@ void require_supported(const Device& device) {
   }
 }
 
+namespace cuda {
+bool is_available() { return false; }
+std::int64_t device_count() { return 0; }
+}  // namespace cuda
+
 Tensor Tensor::to(DType dtype, std::source_location where) const { return to(dtype, false, MemoryFormat::preserve, where); }
 
 Tensor Tensor::to(std::optional<DType> wanted, bool copy, MemoryFormat format, std::source_location where) const {
@@ -53,8 +58,9 @@ Tensor Tensor::to(std::optional<DType> wanted, bool copy, MemoryFormat format, s
   const DType type = wanted.value_or(impl.dtype());
   const bool as_wanted = impl.dtype() == type && (format == MemoryFormat::preserve || is_contiguous(format));
   if (as_wanted && !copy) return *this;
+  warn_discards_imaginary(impl.dtype(), type);
   if (!impl.geometry && (format == MemoryFormat::preserve || format == MemoryFormat::contiguous))
-    return wrap(cast(read(impl, location(where)), type, location(where)));
+    return wrap(read_as(impl, type, location(where)), type);
   return copy_laid_out(*this, type, format_strides(impl.layout(), format), location(where));
 }
 
@@ -67,12 +73,28 @@ Tensor Tensor::to(Device device) const {
 
 // ---- in place ----
 
+namespace {
+
+// Views of the very same memory: a copy would change nothing, and PyTorch makes none, even where elements overlap.
+bool same_elements(const TensorImpl& a, const TensorImpl& b) {
+  if (a.storage.get() != b.storage.get() || a.dtype() != b.dtype()) return false;
+  const Geometry x = a.layout(), y = b.layout();
+  return x.offset == y.offset && x.sizes == y.sizes && x.strides == y.strides;
+}
+
+}  // namespace
+
 Tensor& Tensor::copy_(const In& source) {
   TensorImpl& impl = checked(*this);
   if (!source.is_scalar()) {
     const Dims sizes = sizes_of(*impl.type), from = sizes_of(*checked(source.tensor()).type);
     // PyTorch's expand raises where the source does not fit; what assignment allows beyond it, leading dims of one, it refuses.
     if (from != sizes) source.tensor().expand(std::span<const std::int64_t>(sizes));
+    if (same_elements(impl, checked(source.tensor()))) {
+      impl.storage->require_writable();
+      impl.storage->set(impl.storage->value());  // counts as a write
+      return *this;
+    }
   }
   write_cast(impl, source, location(source.where()));
   return *this;
@@ -114,6 +136,7 @@ Tensor& fill_one_by_one(Tensor& x, const In& value) {
   const Dims flat{impl.storage->elements(impl.dtype())};
   const Tensor whole = on_storage(impl.storage, impl.dtype(), {0, flat, {1}});
   const ir::Location where = location(value.where());
+  whole.impl()->conjugate = impl.conjugate;
   write_at(checked(whole), sum.value(), fitted(value, impl.dtype(), g.sizes, where), ir::Put::Combine::assign, where);
   return x;
 }
@@ -128,7 +151,9 @@ Tensor& Tensor::fill_(const In& value) {
   if (const TensorImpl& impl = checked(*this); impl.geometry && impl.numel() > 0) {
     const std::optional<Geometry> once = without_repeats(*impl.geometry);
     if (once && once->numel() != impl.numel()) {
-      on_storage(impl.storage, impl.dtype(), *once).copy_(value);
+      const Tensor unrepeated = on_storage(impl.storage, impl.dtype(), *once);
+      unrepeated.impl()->conjugate = impl.conjugate;
+      Tensor(unrepeated).copy_(value);
       return *this;
     }
     if (!once) return fill_one_by_one(*this, value);

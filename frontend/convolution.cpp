@@ -1,5 +1,6 @@
 // Convolutions as one batched dot of the weights with the input's sliding windows, which are a strided view of it.
 #include "braze/functions.h"
+#include "frontend/complex.h"
 #include "frontend/formula.h"
 #include "frontend/windows.h"
 
@@ -73,6 +74,10 @@ Tensor pad_spatial(const Tensor& x, std::span<const std::int64_t> low, std::span
 }
 
 Tensor sum_windows(const Tensor& values, const Windows& w, std::span<const std::int64_t> size) {
+  if (is_complex(values.dtype())) {
+    const Parts z = parts_of(values, component_type(values.dtype()));
+    return join({sum_windows(z.re, w, size), sum_windows(z.im, w, size)});
+  }
   Geometry whole;
   whole.sizes = {values.size(0), values.size(1)};
   for (std::size_t i = 0; i < w.rank(); ++i) whole.sizes.push_back(size[i] + 2 * w.padding[i]);

@@ -12,7 +12,7 @@ namespace {
 
 // x's elements row-major under other sizes, in memory of their own even where a view would do.
 Tensor reshaped_copy(const Tensor& x, SizesView sizes, ir::Location where) {
-  return wrap(reshape(read(checked(x), where), sizes, where));
+  return wrap(reshape(read_as(checked(x), x.dtype(), where), value_sizes(x.dtype(), sizes), where), x.dtype());
 }
 
 Tensor roll_one(const Tensor& x, std::int64_t shift, std::int64_t dim, const std::source_location& where) {
@@ -36,6 +36,11 @@ Tensor ShapingMethods::contiguous(MemoryFormat format, Where where) const {
   const Tensor& self = self_of(this);
   return self.is_contiguous(format) ? self : clone(format, where);
 }
+Tensor fill(const In& x, const In& value) {
+  Tensor copy = empty_like(require_tensor("fill", x));
+  return copy.fill_(value);
+}
+
 Tensor clone(const In& x, MemoryFormat format) { return require_tensor("clone", x).clone(format, x.where()); }
 
 // ---- turning and shifting ----

@@ -128,6 +128,7 @@ Unique unique(const In& x, UniqueOptions options) {
 Unique unique_consecutive(const In& x, UniqueOptions options) {
   const SourceLine line(x.where());
   const Tensor& self = require_tensor("unique_consecutive", x);
+  if (is_complex(self.dtype())) not_implemented_for("unique", self.dtype());
   return options.dim ? of_slices(self, options, false) : of_elements(self, options, false);
 }
 

@@ -15,9 +15,10 @@ namespace {
 
 DType type_or_default(const TensorOptions& options) { return options.dtype.value_or(get_default_dtype()); }
 
-Tensor filled(SizesView sizes, const engine::Value& value) {
+// `value` is one element of `dtype`.
+Tensor filled(SizesView sizes, const engine::Value& value, DType dtype) {
   checked_numel(sizes);
-  return wrap(expand(value, sizes, {}));
+  return wrap(expand(value, value_sizes(dtype, sizes), {}), dtype);
 }
 
 // ---- nested data ----
@@ -45,11 +46,21 @@ void gather(const NestedData& data, std::vector<Scalar>& out) {
   for (const NestedData& item : data.list()) gather(item, out);
 }
 
+void write_number(Scalar value, DType type, std::byte* to) {
+  if (is_complex(type)) {
+    const std::complex<double> z = value.to_complex();
+    const DType part = component_type(type);
+    write_number(z.real(), part, to);
+    return write_number(z.imag(), part, to + size_of(part));
+  }
+  const std::uint64_t bits = to_literal(value, type).bits;
+  std::memcpy(to, &bits, static_cast<std::size_t>(size_of(type)));
+}
+
 DType common_type(std::span<const Scalar> values) {
   if (values.empty()) return get_default_dtype();
   DType type = DType::boolean;
-  for (const Scalar& v : values)
-    type = v.is_floating() || is_float(type) ? get_default_dtype() : promote_types(type, scalar_dtype(v));
+  for (const Scalar& v : values) type = promote_types(type, scalar_dtype(v));
   return type;
 }
 
@@ -59,7 +70,8 @@ Tensor from_bytes(const void* data, SizesView sizes, DType dtype) {
   const std::int64_t bytes = checked_numel(sizes) * size_of(dtype);
   runtime::Block block = runtime::Block::allocate(bytes);
   if (bytes > 0) std::memcpy(block.data(), data, static_cast<std::size_t>(bytes));
-  return wrap(engine::leaf(engine::TypeRef::make(make_type(dtype, sizes)), std::move(block)));
+  return wrap(engine::leaf(engine::TypeRef::make(make_type(component_type(dtype), value_sizes(dtype, sizes))), std::move(block)),
+              dtype);
 }
 
 Tensor from_blob(void* data, SizesView sizes, SizesView strides, DType dtype, std::function<void()> deleter, Access access) {
@@ -73,9 +85,9 @@ Tensor from_blob(void* data, SizesView sizes, SizesView strides, DType dtype, st
     elements += (sizes[i] - 1) * strides[i];
   }
   runtime::Block block = runtime::Block::borrow(data, elements * size_of(dtype), std::move(deleter), access == Access::frozen);
-  const std::int64_t flat[] = {elements};
-  auto storage = StoragePointer::adopt(
-      new Storage(engine::leaf(engine::TypeRef::make(make_type(dtype, flat)), std::move(block)), access == Access::frozen));
+  const std::int64_t flat[] = {elements * (is_complex(dtype) ? 2 : 1)};
+  auto storage = StoragePointer::adopt(new Storage(
+      engine::leaf(engine::TypeRef::make(make_type(component_type(dtype), flat)), std::move(block)), access == Access::frozen));
   if (access == Access::shared) storage->share();
   return on_storage(std::move(storage), dtype, {0, Dims(sizes.begin(), sizes.end()), Dims(strides.begin(), strides.end())});
 }
@@ -96,8 +108,7 @@ Tensor tensor(const NestedData& data, TensorOptions options) {
   const std::size_t element = static_cast<std::size_t>(size_of(type));
   std::vector<std::byte> bytes(values.size() * element);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::uint64_t bits = to_literal(values[i], type).bits;
-    std::memcpy(bytes.data() + i * element, &bits, element);
+    write_number(values[i], type, bytes.data() + i * element);
   }
   return from_bytes(bytes.data(), std::span<const std::int64_t>(sizes), type);
 }
@@ -105,14 +116,17 @@ Tensor tensor(const NestedData& data, TensorOptions options) {
 // ---- constants ----
 
 Tensor zeros(SizesView sizes, TensorOptions options) {
-  return filled(sizes, engine::constant(to_literal(0, type_or_default(options))));
+  const DType type = type_or_default(options);
+  return filled(sizes, constant_value(0, type), type);
 }
 Tensor ones(SizesView sizes, TensorOptions options) {
-  return filled(sizes, engine::constant(to_literal(1, type_or_default(options))));
+  const DType type = type_or_default(options);
+  return filled(sizes, constant_value(1, type), type);
 }
 
 Tensor full(SizesView sizes, Scalar value, TensorOptions options) {
-  return filled(sizes, scalar_value(value, options.dtype.value_or(scalar_dtype(value))));
+  const DType type = options.dtype.value_or(scalar_dtype(value));
+  return filled(sizes, scalar_value(value, type), type);
 }
 
 Tensor scalar_tensor(Scalar value, TensorOptions options) { return full({}, value, {type_or_default(options)}); }
@@ -126,23 +140,25 @@ engine::Value unwritten(DType type) {
     require<ValueError>(!text || std::string_view(text) == "nan", "BRAZE_FILL must be nan, not '{}'", text ? text : "");
     return text != nullptr;
   }();
-  if (!fill) return engine::constant(to_literal(0, type));
-  if (is_float(type)) return engine::constant(to_literal(std::numeric_limits<double>::quiet_NaN(), type));
+  if (!fill) return constant_value(0, type);
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  if (is_complex(type)) return constant_value(std::complex<double>(nan, nan), type);
+  if (is_float(type)) return engine::constant(to_literal(nan, type));
   if (type == DType::boolean) return engine::constant(to_literal(true, type));
   const int bits = size_of(type) * 8 - is_signed(type);
   return engine::constant(to_literal(static_cast<std::int64_t>((std::uint64_t{1} << bits) - 1), type));
 }
 
 // A dense tensor of one value, laid out by strides.
-Tensor laid_out(const engine::Value& value, std::span<const std::int64_t> sizes, const Dims& strides) {
+Tensor laid_out(const engine::Value& value, DType dtype, std::span<const std::int64_t> sizes, const Dims& strides) {
   const std::int64_t flat[] = {checked_numel(sizes)};
-  return on_storage(StoragePointer::adopt(new Storage(expand(value, flat, {}), false)), value.type().dtype,
+  return on_storage(StoragePointer::adopt(new Storage(expand(value, value_sizes(dtype, flat), {}), false)), dtype,
                     {0, Dims(sizes), strides});
 }
 
-Tensor filled_like(const Tensor& other, const engine::Value& value, MemoryFormat format) {
+Tensor filled_like(const Tensor& other, const engine::Value& value, DType dtype, MemoryFormat format) {
   const Geometry g = checked(other).layout();
-  return laid_out(value, g.sizes, format_strides(g, format));
+  return laid_out(value, dtype, g.sizes, format_strides(g, format));
 }
 
 DType type_like(const Tensor& other, const TensorOptions& options) { return options.dtype.value_or(checked(other).dtype()); }
@@ -152,7 +168,8 @@ DType type_like(const Tensor& other, const TensorOptions& options) { return opti
 Tensor empty(SizesView sizes, TensorOptions options, MemoryFormat format) {
   const Geometry g{0, Dims(sizes.begin(), sizes.end()), contiguous_strides(sizes)};
   checked_numel(sizes);
-  return laid_out(unwritten(type_or_default(options)), sizes, format_strides(g, format));
+  const DType type = type_or_default(options);
+  return laid_out(unwritten(type), type, sizes, format_strides(g, format));
 }
 
 Tensor empty_strided(SizesView sizes, SizesView strides, TensorOptions options) {
@@ -169,21 +186,25 @@ Tensor empty_strided(SizesView sizes, SizesView strides, TensorOptions options) 
   }
   const std::int64_t flat[] = {elements};
   const DType type = type_or_default(options);
-  return on_storage(StoragePointer::adopt(new Storage(expand(unwritten(type), flat, {}), false)), type,
+  return on_storage(StoragePointer::adopt(new Storage(expand(unwritten(type), value_sizes(type, flat), {}), false)), type,
                     {0, Dims(sizes.begin(), sizes.end()), Dims(strides.begin(), strides.end())});
 }
 
 Tensor zeros_like(const Tensor& other, TensorOptions options, MemoryFormat format) {
-  return filled_like(other, engine::constant(to_literal(0, type_like(other, options))), format);
+  const DType type = type_like(other, options);
+  return filled_like(other, constant_value(0, type), type, format);
 }
 Tensor ones_like(const Tensor& other, TensorOptions options, MemoryFormat format) {
-  return filled_like(other, engine::constant(to_literal(1, type_like(other, options))), format);
+  const DType type = type_like(other, options);
+  return filled_like(other, constant_value(1, type), type, format);
 }
 Tensor full_like(const Tensor& other, Scalar value, TensorOptions options, MemoryFormat format) {
-  return filled_like(other, scalar_value(value, type_like(other, options)), format);
+  const DType type = type_like(other, options);
+  return filled_like(other, scalar_value(value, type), type, format);
 }
 Tensor empty_like(const Tensor& other, TensorOptions options, MemoryFormat format) {
-  return filled_like(other, unwritten(type_like(other, options)), format);
+  const DType type = type_like(other, options);
+  return filled_like(other, unwritten(type), type, format);
 }
 
 Tensor ShapingMethods::new_empty(SizesView sizes, std::optional<DType> dtype) const {
@@ -218,6 +239,8 @@ Tensor load_npy(const std::string& path) {
 }
 
 void save_npy(const std::string& path, const Tensor& tensor) {
+  require<TypeError>(!is_complex(tensor.dtype()), "save_npy: {} is not supported; save view_as_real(x)",
+                     info(tensor.dtype()).torch_name);
   const Tensor dense = tensor.contiguous();
   runtime::Array array;
   array.type = dense.dtype();

@@ -225,8 +225,9 @@ std::int64_t extent(const Operand& x, const Labels& labels) {
   return product;
 }
 
-// Both operands' product, summed over the labels that neither `keep` nor the other operands need.
-Operand join(const Operand& first, const Operand& second, const auto& keep) {
+// Both operands' product, summed over the labels that neither `keep` nor the other operands need. The result's memory has the labels of
+// `output` in its order as far as one matrix product allows, as PyTorch's: each side's own, and the second's first where all come first.
+Operand join(const Operand& first, const Operand& second, const Labels& output, const auto& keep) {
   Operand a = without_repeating(first, second), b = without_repeating(second, first);
   a = sum_out(a, [&](int label) { return keep(label) || b.find(label) >= 0; });
   b = sum_out(b, [&](int label) { return keep(label) || a.find(label) >= 0; });
@@ -234,6 +235,13 @@ Operand join(const Operand& first, const Operand& second, const auto& keep) {
   for (const int label : a.labels) (b.find(label) < 0 ? left : keep(label) ? batch : summed).push_back(label);
   for (const int label : b.labels)
     if (a.find(label) < 0) right.push_back(label);
+  const auto place = [&](int label) { return std::find(output.begin(), output.end(), label) - output.begin(); };
+  const auto earlier = [&](int x, int y) { return place(x) < place(y); };
+  for (Labels* side : {&batch, &left, &right}) std::stable_sort(side->begin(), side->end(), earlier);
+  if (!summed.empty() && !left.empty() && !right.empty() && place(right.back()) < place(left.front())) {
+    std::swap(a, b);
+    std::swap(left, right);
+  }
   Operand out{{}, joined({&batch, &left, &right})};
   if (summed.empty()) {
     out.tensor = arranged(a, out.labels) * arranged(b, out.labels);
@@ -288,7 +296,7 @@ Tensor contract(const Equation& equation, std::span<const Tensor> tensors) {
       return contains(output, label) ||
              std::any_of(operands.begin(), operands.end(), [&](const Operand& o) { return o.find(label) >= 0; });
     };
-    operands.insert(operands.begin() + static_cast<std::ptrdiff_t>(i), join(a, b, keep));
+    operands.insert(operands.begin() + static_cast<std::ptrdiff_t>(i), join(a, b, output, keep));
   }
   Operand last = operands[0];
   Sizes dims;
@@ -382,7 +390,7 @@ Tensor tensordot(const In& input, const Tensor& other, SizesView dims_self, Size
     for (const int label : *labels)
       if (!contains(met, label)) output.push_back(label);
   const auto keep = [&](int label) { return !contains(met, label); };
-  return arranged(join(a, b, keep), output);
+  return arranged(join(a, b, output, keep), output);
 }
 
 Tensor bilinear(const In& input1, const Tensor& input2, const Tensor& weight, const Tensor& bias) {

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "braze/functions.h"
+#include "frontend/complex.h"
 #include "frontend/formula.h"
 #include "frontend/promotion.h"
 #include "frontend/tensor_impl.h"
@@ -47,18 +48,6 @@ bool has_op(ir::Op op, DType type) {
         "`logical_not()` operator instead.");
   const std::string_view name = op == ir::Op::shift_left ? "lshift" : op == ir::Op::shift_right ? "rshift" : ir::name(op);
   fail<NotImplementedError>("\"{}_cpu\" not implemented for '{}'", name, info(type).scalar_name);
-}
-
-// PyTorch subtracts no bool, not even from what would promote it.
-void require_no_bool(std::span<const In* const> operands) {
-  const auto is_bool = [](const In* o) {
-    return (o->is_scalar() ? scalar_dtype(o->scalar()) : o->tensor().dtype()) == DType::boolean;
-  };
-  if (std::all_of(operands.begin(), operands.end(), is_bool)) refuse(ir::Op::sub, DType::boolean);
-  if (std::any_of(operands.begin(), operands.end(), is_bool))
-    fail<NotImplementedError>(
-        "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
-        "`logical_not()` operator instead.");
 }
 
 // The dtype that `op` computes in, given the operands' common one.
@@ -202,6 +191,18 @@ void require_condition(const In& condition) {
           "where expected condition to be a boolean tensor, but got a tensor with dtype {}", info(type).scalar_name);
 }
 
+// PyTorch subtracts no bool, neither from nor of what it promotes to another dtype.
+void require_no_bool(std::span<const In* const> operands) {
+  const auto is_bool = [](const In* operand) {
+    return (operand->is_scalar() ? scalar_dtype(operand->scalar()) : operand->tensor().dtype()) == DType::boolean;
+  };
+  if (std::ranges::all_of(operands, is_bool)) refuse(ir::Op::sub, DType::boolean);
+  if (std::ranges::any_of(operands, is_bool))
+    fail<NotImplementedError>(
+        "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+        "`logical_not()` operator instead.");
+}
+
 struct Recorded {
   engine::Value value;
   AxisOrder order;  // the value's axes among the tensor's
@@ -215,7 +216,7 @@ engine::Value record_with_number(ir::Op op, std::span<const In* const> operands,
   const Scalar number = operands[!number_first]->scalar();
   const DType type = impl.type->dtype;
   if (impl.geometry || impl.type->rank() == 0 || category(number) > category(type) || !has_op(op, type)) return {};
-  if (keeps_number_wide(op, type, operands)) return {};
+  if (keeps_number_wide(op, type, operands) || (op == ir::Op::sub && number.kind() == Scalar::Kind::boolean)) return {};
   std::array<engine::Value, 2> values;
   values[number_first] = read(impl, where);
   values[!number_first] = engine::record_to_shape(ir::Op::expand, number_value(number, type), impl.type, where);
@@ -249,6 +250,8 @@ Recorded record_elementwise(ir::Op op, std::span<const In* const> operands, bool
 }  // namespace
 
 Tensor elementwise(ir::Op op, std::span<const In* const> operands) {
+  if (any_complex(operands)) [[unlikely]]
+    return complex_elementwise(op, operands);
   Recorded r = record_elementwise(op, operands, true);
   return is_identity(r.order) ? wrap(std::move(r.value)) : wrap_permuted(std::move(r.value), inverse(r.order));
 }
@@ -268,6 +271,13 @@ void write_result(TensorImpl& target, engine::Value value, ir::Location where) {
   write(target, cast(value, wanted, where), where);
 }
 
+// A result that stands by itself, of whatever dtype.
+void write_tensor(TensorImpl& target, const TensorImpl& result, ir::Location where) {
+  require(can_cast(result.dtype(), target.dtype()), "result type {} can't be cast to the desired output type {}",
+          info(result.dtype()).scalar_name, info(target.dtype()).scalar_name);
+  write(target, read_as(result, target.dtype(), where), where);
+}
+
 }  // namespace
 
 void elementwise_in_place(ir::Op op, Tensor& target, std::span<const In* const> operands) {
@@ -275,13 +285,17 @@ void elementwise_in_place(ir::Op op, Tensor& target, std::span<const In* const> 
   const ir::Location where = location(operands[0]->where());
   require_fits(impl, common_sizes(operands));
   for (const In* operand : operands) require_no_partial_overlap(impl, *operand);
+  if (is_complex(impl.dtype()) || any_complex(operands)) [[unlikely]] {
+    if (op == ir::Op::abs) fail("In-place abs is not supported for complex tensors.");
+    return write_tensor(impl, checked(elementwise(op, operands)), where);
+  }
   write_result(impl, record_elementwise(op, operands, false).value, where);
 }
 
 Tensor& write_in_place(Tensor& target, const Tensor& result, const std::source_location& where) {
   TensorImpl &impl = checked(target), &from = checked(result);
   require_fits(impl, sizes_of(*from.type));
-  write_result(impl, read(from, location(where)), location(where));
+  write_tensor(impl, from, location(where));
   return target;
 }
 
@@ -340,6 +354,8 @@ std::optional<Tensor> power_by_number(const In& base, const In& exponent) {
 
 template <>
 Tensor binary_function<ir::Op::pow>(const In& a, const In& b) {
+  const In* operands[] = {&a, &b};
+  if (any_complex(operands)) return complex_elementwise(ir::Op::pow, operands);
   if (std::optional<Tensor> special = power_by_number(a, b)) return *std::move(special);
   return binary(ir::Op::pow, a, b);
 }
@@ -348,7 +364,8 @@ Tensor binary_function<ir::Op::pow>(const In& a, const In& b) {
 template <>
 Tensor binary_function<ir::Op::ldexp>(const In& a, const In& b) {
   const SourceLine line(a.where());
-  if (a.is_scalar() || b.is_scalar() || !is_float(a.tensor().dtype()) || is_float(b.tensor().dtype())) return a * exp2(b);
+  if (a.is_scalar() || b.is_scalar() || !is_float(a.tensor().dtype()) || category(b.tensor().dtype()) >= 2)
+    return a * exp2(b);
   if (b.tensor().dtype() == DType::boolean) not_implemented_for("ldexp_cpu_exp", DType::boolean);
   return binary(ir::Op::ldexp, a, b.tensor().to(a.tensor().dtype()));
 }

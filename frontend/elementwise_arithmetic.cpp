@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 
+#include "frontend/complex.h"
 #include "frontend/elementwise.h"
 #include "frontend/formula.h"
 
@@ -11,7 +12,8 @@ namespace {
 
 void check_alpha(DType result, Scalar alpha) {
   require(alpha.kind() != Scalar::Kind::boolean || result == DType::boolean, "Boolean alpha only supported for Boolean results.");
-  require(is_float(result) || !alpha.is_floating(),
+  require(is_complex(result) || !alpha.is_complex(), "For non-complex input tensors, argument alpha must not be a complex number.");
+  require(is_float(result) || is_complex(result) || !alpha.is_floating(),
           "For integral input tensors, argument alpha must not be a floating point number.");
   require_convertible(alpha, result);
 }
@@ -20,9 +22,7 @@ void check_alpha(DType result, Scalar alpha) {
 Tensor add_scaled(ir::Op op, const In& a, const In& b, Scalar alpha) {
   const SourceLine line(a.where());
   const DType type = result_type(a, b);
-  const auto is_bool = [](const In& x) {
-    return (x.is_scalar() ? scalar_dtype(x.scalar()) : x.tensor().dtype()) == DType::boolean;
-  };
+  const auto is_bool = [](const In& x) { return result_type(x, x) == DType::boolean; };
   if (op == ir::Op::sub && (is_bool(a) || is_bool(b))) return sub(a, b);  // refuses
   check_alpha(type, alpha);
   const Tensor product =
@@ -72,7 +72,7 @@ Tensor addcmul(const In& x, const In& a, const In& b, Scalar value) {
 }
 
 Tensor addcdiv(const In& x, const In& a, const In& b, Scalar value) {
-  const bool integers = !a.is_scalar() && !b.is_scalar() && !is_float(a.tensor().dtype()) && !is_float(b.tensor().dtype());
+  const bool integers = !a.is_scalar() && !b.is_scalar() && category(a.tensor().dtype()) < 2 && category(b.tensor().dtype()) < 2;
   require(!integers,
           "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of "
           "tensor1 "
@@ -92,15 +92,16 @@ Tensor lerp(const In& start, const In& end, const In& weight) {
   require(to.dtype() == type, "expected dtype {} for `end` but got dtype {}", info(type).scalar_name, info(to.dtype()).scalar_name);
   require(weight.is_scalar() || weight.tensor().dtype() == type, "expected dtype {} for `weight` but got dtype {}",
           info(type).scalar_name, weight.is_scalar() ? "" : info(weight.tensor().dtype()).scalar_name);
-  if (!is_float(type)) not_implemented_for(weight.is_scalar() ? "lerp_kernel_scalar" : "lerp_kernel_tensor", type);
+  if (!is_float(type) && !is_complex(type))
+    not_implemented_for(weight.is_scalar() ? "lerp_kernel_scalar" : "lerp_kernel_tensor", type);
   const DType compute = compute_type(type);
   const Tensor a = from.to(compute), b = to.to(compute), difference = b - a;
   // From the nearer end, so that weights 0 and 1 give the ends themselves.
-  if (weight.is_scalar()) {
+  if (weight.is_scalar() && !weight.scalar().is_complex()) {
     const double w = weight.scalar().to_double();
     return (std::abs(w) < 0.5 ? a + w * difference : b - difference * (1 - w)).to(type);
   }
-  const Tensor w = weight.tensor().to(compute);
+  const Tensor w = as_tensor(weight, compute);
   return where(abs(w) < 0.5, a + w * difference, b - difference * (1 - w)).to(type);
 }
 
@@ -124,6 +125,10 @@ std::pair<Tensor, Tensor> frexp(const In& x) {
 
 namespace {
 
+[[noreturn]] void refuse_limits(DType type) {
+  fail<NotImplementedError>("clamp is not supported for complex types ('{}')", info(type).scalar_name);
+}
+
 // In clamp all bounds promote, numbers by category alone; bounds themselves never have a say in a float's size.
 DType clamp_type(const In& x, const Limit& min, const Limit& max) {
   std::array<const In*, 3> operands = {&x};
@@ -132,7 +137,9 @@ DType clamp_type(const In& x, const Limit& min, const Limit& max) {
     if (limit->get()) operands[count++] = &*limit->get();
   const DType type = result_type(std::span(operands).first(count));
   const auto is_number = [](const Limit& limit) { return limit.get() && limit.get()->is_scalar(); };
-  if (type == DType::boolean && (is_number(min) || is_number(max) || (min.get() && max.get()))) not_implemented_for("clamp_scalar_cpu", type);
+  if (type == DType::boolean && (is_number(min) || is_number(max) || (min.get() && max.get())))
+    not_implemented_for("clamp_scalar_cpu", type);
+  if (is_complex(type)) refuse_limits(type);
   return type;
 }
 
@@ -171,12 +178,14 @@ Tensor relu(const In& x) {
   const SourceLine line(x.where());
   const Tensor t = as_tensor(x);
   require<NotImplementedError>(t.dtype() != DType::boolean, "Boolean inputs not supported for relu");
+  if (is_complex(t.dtype())) refuse_limits(t.dtype());
   return maximum(0, t);
 }
 
 Tensor nan_to_num(const In& x, std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf) {
   const SourceLine line(x.where());
   const Tensor t = as_tensor(x);
+  if (is_complex(t.dtype())) return of_pairs(nan_to_num(pairs(t), nan, posinf, neginf));
   if (!is_float(t.dtype())) return t.clone();
   const FloatInfo limits = finfo(t.dtype());
   constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -208,34 +217,30 @@ Tensor frac(const In& x) {
   return map_floating("frac", x, [](const Tensor& x) { return x - trunc(x); });
 }
 
-Tensor sgn(const In& x) { return sign(x); }
-
 Tensor positive(const In& x) {
   const Tensor t = as_tensor(x);
   require<NotImplementedError>(t.dtype() != DType::boolean, "The `+` operator, on a bool tensor is not supported.");
   return t;
 }
 
-Tensor conj(const In& x) { return as_tensor(x); }
+namespace {
 
-Tensor angle(const In& x) {
-  constexpr double pi = 3.14159265358979323846;
-  return map_real(x, [](const Tensor& x) { return where(isnan(x), x, where(x < 0, pi, zeros_like(x))); });
+void require_signed_infinities(std::string_view function, const In& x) {
+  require<TypeError>(!is_complex(x), "{} does not support complex inputs.", function);
 }
 
+}  // namespace
+
 Tensor isposinf(const In& x) {
+  require_signed_infinities("isposinf", x);
   const SourceLine line(x.where());
   return as_tensor(x) == std::numeric_limits<double>::infinity();
 }
 
 Tensor isneginf(const In& x) {
+  require_signed_infinities("isneginf", x);
   const SourceLine line(x.where());
   return as_tensor(x) == -std::numeric_limits<double>::infinity();
-}
-
-Tensor isreal(const In& x) {
-  const SourceLine line(x.where());
-  return full(as_tensor(x).sizes(), true);
 }
 
 namespace {
@@ -268,8 +273,9 @@ Tensor heaviside(const In& x, const In& at_zero) {
 
 Tensor float_power(const In& a, const In& b) {
   const SourceLine line(a.where());
-  if (b.is_scalar()) return pow(as_tensor(a, DType::f64), b);
-  return pow(as_tensor(a, DType::f64), as_tensor(b, DType::f64));
+  const DType type = is_complex(a) || is_complex(b) ? complex128 : DType::f64;
+  if (b.is_scalar()) return pow(as_tensor(a, type), b);
+  return pow(as_tensor(a, type), as_tensor(b, type));
 }
 
 // ---- comparing ----
@@ -281,7 +287,7 @@ Tensor isclose(const In& a, const In& b, double rtol, double atol, bool equal_na
   require(rtol >= 0, "rtol must be greater than or equal to zero, but got {}", rtol);
   require(atol >= 0, "atol must be greater than or equal to zero, but got {}", atol);
   Tensor close = x == y;
-  if (equal_nan && is_float(x.dtype())) close = close | (isnan(x) & isnan(y));
+  if (equal_nan && category(x.dtype()) >= 2) close = close | (isnan(x) & isnan(y));
   if (rtol == 0 && atol == 0) return close;  // else an infinity would be near every number
   const Tensor real = y.to(to_floating(y.dtype()));
   const Tensor allowed = atol + abs(rtol * real), error = abs(x.to(real.dtype()) - real);

@@ -10,7 +10,8 @@ using Line = std::source_location;
 
 // What PyTorch's float_power_ demands, whose result is float64.
 void require_double(const Tensor& x) {
-  require(x.dtype() == DType::f64, "the base given to float_power_ has dtype {} but the operation's result requires dtype Double",
+  require(x.dtype() == DType::f64 || x.dtype() == complex128,
+          "the base given to float_power_ has dtype {} but the operation's result requires dtype Double",
           info(x.dtype()).scalar_name);
 }
 
@@ -116,5 +117,12 @@ bool ElementwiseMethods::is_floating_point() const { return braze::is_floating_p
 bool ElementwiseMethods::is_complex() const { return braze::is_complex(self_of(this)); }
 bool ElementwiseMethods::is_signed() const { return braze::is_signed(self_of(this)); }
 bool ElementwiseMethods::is_nonzero() const { return braze::is_nonzero(self_of(this)); }
+
+Tensor ElementwiseMethods::igamma(const In& other) const { return gammainc(other); }
+Tensor& ElementwiseMethods::igamma_(const In& other) { return gammainc_(other); }
+Tensor ElementwiseMethods::igammac(const In& other) const { return gammaincc(other); }
+Tensor& ElementwiseMethods::igammac_(const In& other) { return gammaincc_(other); }
+Tensor ElementwiseMethods::hardshrink(double lambd, Line where) const { return braze::hardshrink(In(self_of(this), where), lambd); }
+Tensor ElementwiseMethods::prelu(const Tensor& weight, Line where) const { return braze::prelu(In(self_of(this), where), weight); }
 
 }  // namespace braze

@@ -5,6 +5,7 @@
 #include "braze/functions.h"
 #include "frontend/factorizations.h"
 #include "frontend/source_line.h"
+#include "frontend/view_layout.h"
 
 namespace braze {
 
@@ -31,6 +32,18 @@ engine::Value record_on(ir::Op op, std::initializer_list<Tensor> operands, ir::A
   std::vector<engine::Value> values;
   for (const Tensor& t : operands) values.push_back(read(checked(t), at));
   return engine::record(op, values, std::move(attributes), at);
+}
+
+Tensor column_major(const Tensor& t) {
+  if (t.numel() == 0) return t;
+  const Sizes sizes = t.sizes();
+  Dims strides(sizes.size());
+  const std::size_t row = sizes.size() - 2, column = row + 1;
+  strides[row] = 1;
+  strides[column] = sizes[row];
+  std::int64_t step = sizes[row] * sizes[column];
+  for (std::size_t i = row; i-- > 0; step *= sizes[i]) strides[i] = step;
+  return copy_laid_out(t, t.dtype(), strides, location({}));
 }
 
 std::int64_t lesser_size(const Tensor& a) { return std::min(a.size(-2), a.size(-1)); }
@@ -68,7 +81,7 @@ Tensor permutation_matrix(const Tensor& pivots, std::int64_t rows, DType type) {
   batch.back() = rows;
   batch.push_back(rows);
   const Tensor one = eye(rows, {type}).expand(batch);
-  return wrap(record_on(ir::Op::lu_solve, {one, all, one}, ir::LuSolve{})).mT();
+  return wrap(record_on(ir::Op::lu_solve, {one, all, one}, ir::LuSolve{})).mT().contiguous();
 }
 
 std::tuple<Tensor, Tensor> unpack_factors(const Tensor& lu) {
@@ -93,7 +106,7 @@ std::tuple<Tensor, Tensor> linalg::lu_factor(const In& A, bool pivot) {
   const Tensor& a = factorized(A, "linalg.lu_factor");
   require_pivots("linalg.lu_factor", pivot);
   const LuFactors f = factorize(a, ir::Checked::lu_factor);
-  return {f.lu, f.pivots};
+  return {column_major(f.lu), f.pivots};
 }
 
 std::tuple<Tensor, Tensor, Tensor> linalg::lu_factor_ex(const In& A, bool pivot, bool check_errors) {
@@ -101,7 +114,7 @@ std::tuple<Tensor, Tensor, Tensor> linalg::lu_factor_ex(const In& A, bool pivot,
   const Tensor& a = factorized(A, "linalg.lu_factor_ex");
   require_pivots("linalg.lu_factor_ex", pivot);
   const LuFactors f = factorize(a, check_errors ? ir::Checked::lu_factor : ir::Checked::none);
-  return {f.lu, f.pivots, f.info};
+  return {column_major(f.lu), f.pivots, f.info};
 }
 
 std::tuple<Tensor, Tensor, Tensor> lu_unpack(const In& LU_data, const Tensor& LU_pivots, bool unpack_data, bool unpack_pivots) {
@@ -162,13 +175,15 @@ namespace {
 
 std::tuple<Tensor, Tensor> cholesky_factor(const Tensor& a, bool upper, ir::Checked check) {
   const engine::Value v = record_on(ir::Op::cholesky, {upper ? a.mT() : a}, ir::Cholesky{check});
-  return {upper ? wrap(v).mT() : wrap(v), wrap(v.with_result(1))};
+  return {column_major(upper ? wrap(v).mT() : wrap(v)), wrap(v.with_result(1))};
 }
 
 }  // namespace
 
 Tensor linalg::cholesky(const In& A, bool upper) {
   const SourceLine line(A.where());
+  if (const Tensor& a = square_matrices(A, "linalg.cholesky"); is_complex(a.dtype()))
+    return complex_cholesky(a, upper, [](const Tensor& real) { return linalg::cholesky(real); });
   return std::get<0>(cholesky_factor(square_matrices(A, "linalg.cholesky"), upper, ir::Checked::cholesky));
 }
 
@@ -179,6 +194,7 @@ std::tuple<Tensor, Tensor> linalg::cholesky_ex(const In& A, bool upper, bool che
 
 Tensor cholesky(const In& input, bool upper) {
   const SourceLine line(input.where());
+  if (is_complex(square_matrices(input, "cholesky").dtype())) return linalg::cholesky(input, upper);
   return std::get<0>(cholesky_factor(square_matrices(input, "cholesky"), upper, ir::Checked::cholesky));
 }
 
@@ -190,7 +206,7 @@ std::tuple<Tensor, Tensor> linalg::qr(const In& A, std::string_view mode) {
   require(mode == "reduced" || mode == "complete" || mode == "r",
                       "qr received unrecognized mode '{}' but expected one of 'reduced' (default), 'r', or 'complete'", mode);
   const engine::Value v = record_on(ir::Op::qr, {a}, ir::Factor{lesser_size(a), mode == "complete"});
-  return {mode == "r" ? zeros({0}, {a.dtype()}) : wrap(v), wrap(v.with_result(1))};
+  return {mode == "r" ? zeros({0}, {a.dtype()}) : column_major(wrap(v)), column_major(wrap(v.with_result(1)))};
 }
 
 std::tuple<Tensor, Tensor> qr(const In& input, bool some) { return linalg::qr(input, some ? "reduced" : "complete"); }
@@ -201,12 +217,13 @@ std::tuple<Tensor, Tensor, Tensor> linalg::svd(const In& A, bool full_matrices) 
   const SourceLine line(A.where());
   const Tensor& a = factorized(A, "linalg.svd");
   const engine::Value v = record_on(ir::Op::svd, {a}, ir::Factor{lesser_size(a), full_matrices});
-  return {wrap(v), wrap(v.with_result(1)), wrap(v.with_result(2))};
+  return {column_major(wrap(v)), wrap(v.with_result(1)), column_major(wrap(v.with_result(2)))};
 }
 
 Tensor linalg::svdvals(const In& A) {
   const SourceLine line(A.where());
-  return std::get<1>(linalg::svd(factorized(A, "linalg.svdvals"), false));
+  const Tensor& a = factorized(A, "linalg.svdvals");
+  return is_complex(a.dtype()) ? complex_singular_values(a) : std::get<1>(linalg::svd(a, false));
 }
 
 std::tuple<Tensor, Tensor, Tensor> svd(const In& input, bool some, bool compute_uv) {
@@ -218,18 +235,33 @@ std::tuple<Tensor, Tensor, Tensor> svd(const In& input, bool some, bool compute_
     sizes.back() = sizes[sizes.size() - 2];
     return zeros(sizes, {t.dtype()});
   };
-  return {nothing(u), s, nothing(vh.mT())};
+  return {nothing(u), s, column_major(nothing(vh.mT()))};
 }
+
+namespace {
+
+// Whether it is the upper one.
+bool triangle_named(std::string_view UPLO) {
+  require<ValueError>(UPLO == "L" || UPLO == "U" || UPLO == "l" || UPLO == "u",
+                      "Expected UPLO argument to be 'L' or 'U', but got {}", UPLO);
+  return UPLO == "U" || UPLO == "u";
+}
+
+}  // namespace
 
 std::tuple<Tensor, Tensor> linalg::eigh(const In& A, std::string_view UPLO) {
   const SourceLine line(A.where());
   const Tensor& a = square_matrices(A, "linalg.eigh");
-  require(UPLO == "L" || UPLO == "U" || UPLO == "l" || UPLO == "u",
-                      "Expected UPLO argument to be 'L' or 'U', but got {}", UPLO);
-  const engine::Value v = record_on(ir::Op::eigh, {a}, ir::Eigh{UPLO == "U" || UPLO == "u"});
-  return {wrap(v), wrap(v.with_result(1))};
+  const engine::Value v = record_on(ir::Op::eigh, {a}, ir::Eigh{triangle_named(UPLO)});
+  return {wrap(v), column_major(wrap(v.with_result(1)))};
 }
 
-Tensor linalg::eigvalsh(const In& A, std::string_view UPLO) { return std::get<0>(eigh(A, UPLO)); }
+Tensor linalg::eigvalsh(const In& A, std::string_view UPLO) {
+  if (const Tensor& a = square_matrices(A, "linalg.eigvalsh"); is_complex(a.dtype())) {
+    const SourceLine line(A.where());
+    return complex_hermitian_values(a, triangle_named(UPLO));
+  }
+  return std::get<0>(eigh(A, UPLO));
+}
 
 }  // namespace braze

@@ -19,6 +19,19 @@ struct LuFactors {
 // `check`: the function that a singular matrix makes throw when the result is needed; none: info tells.
 LuFactors factorize(const Tensor& a, ir::Checked check);
 
+// The same matrices with each column's elements side by side, as LAPACK and so PyTorch leave what they computed.
+Tensor column_major(const Tensor& t);
+// Complex matrices as real ones of twice the size (frontend/complex_linalg.cpp), and right sides with the parts of each row below one
+// another.
+Tensor real_blocks(const Tensor& a);
+Tensor from_real_blocks(const Tensor& blocks);
+Tensor real_rows(const Tensor& b);
+Tensor from_real_rows(const Tensor& rows);
+// `factor` gives the lower factor of a real matrix.
+Tensor complex_cholesky(const Tensor& a, bool upper, Tensor (*factor)(const Tensor& real));
+Tensor complex_singular_values(const Tensor& a);
+Tensor complex_hermitian_values(const Tensor& a, bool upper);
+
 std::int64_t lesser_size(const Tensor& a);  // of rows and columns
 Tensor lower_triangle(const Tensor& a, std::int64_t diagonal = 0);
 Tensor upper_triangle(const Tensor& a, std::int64_t diagonal = 0);

@@ -179,21 +179,49 @@ engine::Value positions(const Resolved& r, const std::source_location& where) {
   return sum.value();
 }
 
-// The mask among indices that are otherwise no tensors.
-const Tensor* only_mask(std::span<const Index> indices) {
-  const Tensor* mask = nullptr;
-  for (const Index& i : indices) {
-    if (i.kind != Index::Kind::tensor) continue;
-    if (mask || !is_mask(i.tensor) || i.tensor.dim() == 0) return nullptr;
-    mask = &i.tensor;
-  }
-  return mask;
+// Numbers are converted, tensors are not.
+void require_same_dtype(const Tensor& x, const In& value) {
+  require(value.is_scalar() || value.tensor().dtype() == x.dtype(),
+          "Index put requires the source and destination dtypes match, got {} for the destination and {} for the source.",
+          info(x.dtype()).scalar_name, value.is_scalar() ? "" : info(value.tensor().dtype()).scalar_name);
 }
 
-void require_put_type(const Tensor& target, const In& value) {
-  require(value.is_scalar() || value.tensor().dtype() == target.dtype(),
-          "Index put requires the source and destination dtypes match, got {} for the destination and {} for the source.",
-          info(target.dtype()).scalar_name, value.is_scalar() ? "" : info(value.tensor().dtype()).scalar_name);
+// One mask picks: PyTorch then fills with a single value, whatever its dtype.
+bool masks_alone(std::span<const Index> indices) {
+  const auto mask = [](const Index& i) { return i.kind == Index::Kind::tensor && is_mask(i.tensor); };
+  const auto other = [&](const Index& i) {
+    return i.kind == Index::Kind::boolean || (i.kind == Index::Kind::tensor && !is_mask(i.tensor) && i.tensor.dim() > 0);
+  };
+  return std::count_if(indices.begin(), indices.end(), mask) == 1 && std::none_of(indices.begin(), indices.end(), other);
+}
+
+// A single value fills as masked_fill_ does, which takes no other masks.
+void require_masks(std::span<const Index> indices) {
+  for (const Index& i : indices)
+    require(i.kind != Index::Kind::tensor || i.tensor.dtype() == DType::boolean || !is_mask(i.tensor),
+            "masked_fill_ only supports boolean masks, but got mask with dtype {}", cpp_type(i.tensor.dtype()));
+}
+
+// What basic indices name: filled with one value, copied where sizes agree, else written with the value expanded, of which PyTorch
+// asks no overlap.
+void assign_view(Tensor view, const In& value) {
+  if (value.is_scalar()) {
+    view.fill_(value);
+    return;
+  }
+  Tensor given = value.tensor();
+  if (given.dim() == 0 && view.dim() > 0) {
+    view.fill_(value);
+    return;
+  }
+  while (given.dim() > view.dim() && given.size(0) == 1) given = given.select(0, 0);
+  if (given.sizes() == view.sizes()) {
+    view.copy_(In(given, value.where()));
+    return;
+  }
+  const ir::Location where = location(value.where());
+  TensorImpl& impl = checked(view);
+  write(impl, fitted(In(given, value.where()), impl.dtype(), sizes_of(*impl.type), where), where);
 }
 
 }  // namespace
@@ -225,7 +253,7 @@ void apply_newaxis(Geometry& g, std::size_t axis) {
 Tensor Tensor::index(std::span<const Index> indices, std::source_location where) const {
   const Resolved r = Resolver(*this, indices).run();
   if (r.tensors.empty()) return make_view(*this, r.view);
-  return wrap(read_at(checked(*this), positions(r, where), location(where)));
+  return wrap(read_at(checked(*this), positions(r, where), location(where)), dtype());
 }
 
 Tensor& Tensor::index_assign(std::span<const Index> indices, const In& value) {
@@ -242,15 +270,12 @@ Tensor& Tensor::index_assign(std::span<const Index> indices, const In& value) {
   }
   const Resolved r = Resolver(*this, indices).run();
   if (r.tensors.empty()) {
-    const Tensor view = make_view(*this, r.view);
-    write_cast(checked(view), value, where);
+    assign_view(make_view(*this, r.view), value);
     return *this;
   }
-  // One value under one mask is masked_fill_: only there the value converts.
-  const Tensor* mask = scalar ? only_mask(indices) : nullptr;
-  require(!mask || mask->dtype() == DType::boolean, "masked_fill_ only supports boolean masks, but got mask with dtype {}",
-          mask ? cpp_type(mask->dtype()) : "");
-  if (!mask) require_put_type(*this, value);
+  const bool fills = scalar && masks_alone(indices);
+  if (fills) require_masks(indices);
+  if (!fills) require_same_dtype(*this, value);
   const engine::Value at = positions(r, value.where());
   write_at(checked(*this), at, fitted(value, dtype(), sizes_of(at.type()), where), ir::Put::Combine::assign, where);
   return *this;
@@ -259,7 +284,7 @@ Tensor& Tensor::index_assign(std::span<const Index> indices, const In& value) {
 Tensor& Tensor::index_put_(std::span<const Index> indices, const In& value, bool accumulate) {
   const ir::Location where = location(value.where());
   if (!accumulate) return index_assign(indices, value);
-  require_put_type(*this, value);
+  require_same_dtype(*this, value);
   const Resolved r = Resolver(*this, indices).run();
   if (r.tensors.empty()) {
     Tensor view = make_view(*this, r.view);
@@ -269,6 +294,10 @@ Tensor& Tensor::index_put_(std::span<const Index> indices, const In& value, bool
   const engine::Value at = positions(r, value.where());
   write_at(checked(*this), at, fitted(value, dtype(), sizes_of(at.type()), where), ir::Put::Combine::add, where);
   return *this;
+}
+
+Tensor index_put(const In& x, std::span<const Index> indices, const In& value, bool accumulate) {
+  return x.tensor().index_put(indices, value, accumulate);
 }
 
 Tensor Tensor::index_put(std::span<const Index> indices, const In& value, bool accumulate) const {

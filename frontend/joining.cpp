@@ -50,10 +50,10 @@ Tensor cat(std::span<const Tensor> tensors, std::int64_t dim, std::source_locati
           d == axis || t.size(d) == first->size(d),
           "Sizes of tensors must match except in dimension {}. Expected size {} but got size {} for tensor number {} in the list.",
           axis, first->size(d), t.size(d), &t - tensors.data());
-    values.push_back(cast(read(checked(t), location(where)), type, location(where)));
+    values.push_back(read_as(checked(t), type, location(where)));
   }
   while (values.size() > 1) values = join_groups(values, static_cast<std::uint32_t>(axis), location(where));
-  return wrap(std::move(values[0]));
+  return wrap(std::move(values[0]), type);
 }
 
 Tensor cat(std::initializer_list<Tensor> tensors, std::int64_t dim, std::source_location where) {

@@ -1,5 +1,6 @@
 // Matrix products over the one primitive, batched `dot`.
 #include "braze/functions.h"
+#include "frontend/complex.h"
 #include "frontend/linalg.h"
 #include "frontend/source_line.h"
 #include "frontend/tensor_impl.h"
@@ -7,8 +8,9 @@
 namespace braze {
 
 std::string_view cpp_type(DType type) {
-  constexpr std::string_view names[dtype_count] = {"bool",     "unsigned char", "signed char",   "short int", "int",
-                                                   "long int", "c10::Half",     "c10::BFloat16", "float",     "double"};
+  constexpr std::string_view names[surface_dtype_count] = {"bool",  "unsigned char", "signed char",         "short int",
+                                                           "int",   "long int",      "c10::Half",           "c10::BFloat16",
+                                                           "float", "double",        "c10::complex<float>", "c10::complex<double>"};
   return names[static_cast<int>(type)];
 }
 
@@ -20,8 +22,9 @@ const Tensor& tensor_argument(const In& x, std::string_view function, std::strin
 }
 
 void require_floating(std::string_view function, const Tensor& x) {
-  require<NotImplementedError>(is_float(x.dtype()), "{}: Expected a floating point or complex tensor as input. Got {}", function,
-          info(x.dtype()).scalar_name);
+  require<NotImplementedError>(is_float(x.dtype()) || is_complex(x.dtype()),
+                               "{}: Expected a floating point or complex tensor as input. Got {}", function,
+                               info(x.dtype()).scalar_name);
 }
 
 void require_square(std::string_view function, const Tensor& x, std::string_view parameter) {
@@ -76,6 +79,11 @@ Tensor batched_dot(const Tensor& a, const Tensor& b) {
     require<ShapeError>(left.back() == right[right.size() - 2],
                         "Expected size for first two dimensions of batch2 tensor to be: [{}, {}] but got: [{}, {}].",
                         checked_numel(common), left.back(), checked_numel(common), right[right.size() - 2]);
+  if (is_complex(a.dtype())) {
+    const DType part = component_type(a.dtype());
+    const Parts x = parts_of(a, part), y = parts_of(b, part);
+    return join({batched_dot(x.re, y.re) - batched_dot(x.im, y.im), batched_dot(x.re, y.im) + batched_dot(x.im, y.re)});
+  }
   const ir::Location at = location({});
   const auto widened = [&](const Tensor& t, const Dims& sizes) {
     Dims full = common;
@@ -143,7 +151,10 @@ Tensor dot(const In& input, const Tensor& tensor) {
   return batched_dot(a.unsqueeze(0), tensor.unsqueeze(1)).reshape({});
 }
 
-Tensor vdot(const In& input, const Tensor& other) { return dot(input, other); }
+Tensor vdot(const In& input, const Tensor& other) {
+  if (!is_complex(input)) return dot(input, other);
+  return dot(In(conj(input), input.where()), other);
+}
 
 Tensor inner(const In& input, const Tensor& other) {
   const SourceLine line(input.where());
@@ -172,12 +183,12 @@ namespace {
 // A number that multiplies `x` without changing its dtype.
 Tensor scale(const Tensor& x, Scalar factor) {
   if (factor == 1) return x;
-  return is_float(x.dtype()) ? x * factor : x * full({}, factor, {x.dtype()});
+  return is_float(x.dtype()) || is_complex(x.dtype()) ? x * factor : x * full({}, factor, {x.dtype()});
 }
 
 // What addmv and addr demand; the others round the number.
 void require_integral(const Tensor& x, Scalar factor, std::string_view name) {
-  require(is_float(x.dtype()) || !factor.is_floating(),
+  require(is_float(x.dtype()) || is_complex(x.dtype()) || !factor.is_floating(),
           "For integral input tensors, argument {} must not be a floating point number.", name);
 }
 

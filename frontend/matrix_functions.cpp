@@ -217,8 +217,18 @@ Tensor linalg::vecdot(const In& x, const Tensor& y, std::int64_t dim) {
   require(a.dtype() == y.dtype(),
           "linalg.vecdot: Expected x and y to have the same dtype, but found x of type {} and y of type {} instead",
           info(a.dtype()).scalar_name, info(y.dtype()).scalar_name);
-  return (a * y).sum(dim);
+  return (a.conj() * y).sum(dim);
 }
+
+namespace {
+
+Sizes last_repeated(const Tensor& x, std::int64_t times) {
+  Sizes repeats(static_cast<std::size_t>(x.dim()) + 1, 1);
+  repeats.back() = times;
+  return repeats;
+}
+
+}  // namespace
 
 Tensor linalg::vander(const In& x, std::optional<std::int64_t> N) {
   const SourceLine line(x.where());
@@ -229,6 +239,10 @@ Tensor linalg::vander(const In& x, std::optional<std::int64_t> N) {
   require<NotImplementedError>(a.dtype() != DType::boolean && !is_half(a.dtype()),
                                "linalg.vander supports floating point, complex, and integer tensors, but got {}",
                                info(a.dtype()).scalar_name);
+  if (is_complex(a.dtype())) {
+    const Tensor first = ones_like(a.unsqueeze(-1));
+    return n < 2 ? first.narrow(-1, 0, n) : cat({first, cumprod(a.unsqueeze(-1).repeat(last_repeated(a, n - 1)), -1)}, -1);
+  }
   const DType type = is_float(a.dtype()) ? a.dtype() : DType::i64;
   return pow(a.to(type).unsqueeze(-1), arange(n, {type}));
 }

@@ -12,10 +12,14 @@ namespace {
 
 // The operand in the dtype that the norm has, which `dtype` may only widen.
 Tensor norm_operand(std::string_view function, const Tensor& x, std::optional<DType> dtype) {
-  require<NotImplementedError>(is_float(x.dtype()), "{}: Expected a floating point or complex tensor as input. Got {}", function,
-          info(x.dtype()).scalar_name);
+  require<NotImplementedError>(is_float(x.dtype()) || is_complex(x.dtype()),
+                               "{}: Expected a floating point or complex tensor as input. Got {}", function,
+                               info(x.dtype()).scalar_name);
   if (!dtype) return x;
-  require(is_float(*dtype), "{}: dtype should be floating point or complex. Got {}", function, info(*dtype).scalar_name);
+  require(is_float(*dtype) || is_complex(*dtype), "{}: dtype should be floating point or complex. Got {}", function,
+          info(*dtype).scalar_name);
+  require(is_complex(x.dtype()) || !is_complex(*dtype), "{}: dtype should be real for real inputs, but got {}", function,
+          info(*dtype).scalar_name);
   require(promote_types(x.dtype(), *dtype) == *dtype,
           "{}: the dtype of the input ({}) should be convertible without narrowing to the specified dtype ({})", function,
           info(x.dtype()).scalar_name, info(*dtype).scalar_name);
@@ -53,14 +57,14 @@ Tensor vector_norm_over(const Tensor& x, double ord, AxisMask mask, bool keepdim
   else if (ord == -std::numeric_limits<double>::infinity())
     result = reduce(ir::Op::min, size, mask, keepdim);
   else if (ord == 0)
-    result = total(ne(wide, 0).to(wide.dtype()));
+    result = total(ne(wide, 0).to(size.dtype()));
   else if (ord == 1)
     result = total(size);
   else if (ord == 2)
-    result = sqrt(total(square(wide)));
+    result = sqrt(total(is_complex(wide.dtype()) ? square(wide.real()) + square(wide.imag()) : square(wide)));
   else
     result = pow(total(pow(size, ord)), 1 / ord);
-  return result.to(x.dtype());
+  return result.to(component_type(x.dtype()));
 }
 
 }  // namespace
@@ -139,7 +143,7 @@ Tensor renorm(const In& x, double p, std::int64_t dim, double maxnorm) {
   require(p > 0, "renorm: non-positive-norm not supported");
   require(maxnorm >= 0, "renorm: expected maxnorm to be >= 0 but got {}", maxnorm);
   require(self.dim() > 1, "renorm: input needs at least 2 dimensions, got {} dimensions", self.dim());
-  if (!is_float(self.dtype())) not_implemented_for("renorm_scale_factor_cpu", self.dtype());
+  if (!is_float(self.dtype()) && !is_complex(self.dtype())) not_implemented_for("renorm_scale_factor_cpu", self.dtype());
   const AxisMask others = all_axes(self.dim()) & ~(AxisMask{1} << wrap_dim(dim, self.dim()));
   const Tensor wide = widened(self);
   const Tensor norms = vector_norm_over(wide, p, others, true);

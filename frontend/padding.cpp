@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "braze/functions.h"
+#include "frontend/complex.h"
 #include "frontend/composing.h"
 
 namespace braze {
@@ -42,6 +43,16 @@ Tensor cropped(const Tensor& x, const Amount& a) {
   return x.slice(a.dim, std::max<std::int64_t>(-a.low, 0), x.size(a.dim) - std::max<std::int64_t>(-a.high, 0));
 }
 
+// The parts apart: a pad has one value.
+Tensor pad_complex(const Tensor& x, ir::Padding padding, Scalar value, const std::source_location& where) {
+  const auto padded = [&](const Tensor& part, double number) {
+    const engine::Value operands[] = {read(checked(part), location(where)), scalar_value(number, part.dtype())};
+    return wrap(engine::record(ir::Op::pad, operands, padding, location(where)));
+  };
+  const Parts parts = parts_of(x, component_type(x.dtype()));
+  return join({padded(parts.re, value.to_complex().real()), padded(parts.im, value.to_complex().imag())});
+}
+
 Tensor pad_constant(const Tensor& x, SizesView given, Scalar value, const std::source_location& where) {
   const std::vector<Amount> amounts = amounts_of(x, given);
   if (x.dim() == 0) return x.clone(where);
@@ -59,6 +70,7 @@ Tensor pad_constant(const Tensor& x, SizesView given, Scalar value, const std::s
     padding.high[dim] = std::max<std::int64_t>(a.high, 0);
     kept = cropped(kept, a);
   }
+  if (is_complex(x.dtype())) return pad_complex(kept, std::move(padding), value, where);
   const engine::Value operands[] = {read(checked(kept), location(where)), scalar_value(value, x.dtype())};
   return wrap(engine::record(ir::Op::pad, operands, std::move(padding), location(where)));
 }

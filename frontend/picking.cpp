@@ -6,6 +6,7 @@
 #include "braze/functions.h"
 #include "frontend/formula.h"
 #include "frontend/positions.h"
+#include "frontend/promotion.h"
 
 namespace braze {
 
@@ -139,19 +140,20 @@ void reduce_into(Tensor& x, const engine::Value& at, const engine::Value& values
   TensorImpl& impl = checked(x);
   const Dims sizes = sizes_of(at.type());
   if (!include_self)
-    write_at(impl, at, expand(read(checked(identity(r.combine, x.dtype())), where), sizes, where), ir::Put::Combine::assign, where);
+    write_at(impl, at, fitted(In(identity(r.combine, x.dtype())), x.dtype(), sizes, where), ir::Put::Combine::assign, where);
   if (r.mean && x.dtype() == DType::boolean) not_implemented_for("reduce_mean", x.dtype());
   write_at(impl, at, values, r.combine, where);
   if (!r.mean) return;
   // How many went into each element; untouched ones divide by one.
-  Tensor count = include_self ? ones(x.sizes(), {x.dtype()}) : zeros(x.sizes(), {x.dtype()});
+  const DType counted = component_type(x.dtype());
+  Tensor count = include_self ? ones(x.sizes(), {counted}) : zeros(x.sizes(), {counted});
   Geometry flat = checked(x).layout();
-  const Tensor ones_at = full({}, 1, {x.dtype()});
-  Tensor storage_count = wrap(expand(read(checked(zeros({}, {x.dtype()})), where), Dims{impl.storage->elements(x.dtype())}, where));
+  const Tensor ones_at = full({}, 1, {counted});
+  Tensor storage_count = wrap(expand(read(checked(zeros({}, {counted})), where), Dims{impl.storage->elements(x.dtype())}, where));
   write_at(checked(storage_count), at, expand(read(checked(ones_at), where), sizes, where), ir::Put::Combine::add, where);
   count.add_(In(make_view(storage_count, std::move(flat))));
   const Tensor divisor = maximum(In(count), In(1));
-  x.copy_(In(is_float(x.dtype()) ? div(In(x), In(divisor)) : floor_divide(In(x), In(divisor))));
+  x.copy_(In(category(x.dtype()) >= 2 ? div(In(x), In(divisor)) : floor_divide(In(x), In(divisor))));
 }
 
 }  // namespace
@@ -159,12 +161,13 @@ void reduce_into(Tensor& x, const engine::Value& at, const engine::Value& values
 Tensor index_select(const In& x, std::int64_t dim, const Tensor& index) {
   const Slices s = slices("index_select", x.tensor(), dim, index);
   const engine::Value out = read_at(checked(x.tensor()), slice_positions(s, x.where()), location(x.where()));
-  return wrap(x.tensor().dim() == 0 ? reshape(out, Dims{}, location(x.where())) : out);
+  const DType type = x.tensor().dtype();
+  return wrap(x.tensor().dim() == 0 ? reshape(out, value_sizes(type, Dims{}), location(x.where())) : out, type);
 }
 
 Tensor gather(const In& x, std::int64_t dim, const Tensor& index) {
-  return wrap(
-      read_at(checked(x.tensor()), element_positions("gather", x.tensor(), dim, index, true, x.where()), location(x.where())));
+  const engine::Value at = element_positions("gather", x.tensor(), dim, index, true, x.where());
+  return wrap(read_at(checked(x.tensor()), at, location(x.where())), x.tensor().dtype());
 }
 
 Tensor take_along_dim(const In& x, const Tensor& indices, std::int64_t dim) {
@@ -194,7 +197,7 @@ Tensor take(const In& x, const Tensor& index) {
                       info(index.dtype()).torch_name);
   PositionSum sum(sizes_of(*checked(index).type), flat.storage_offset(), x.where());
   sum.add_index(index, flat.numel(), flat.stride(0));
-  return wrap(read_at(checked(flat), sum.value(), location(x.where())));
+  return wrap(read_at(checked(flat), sum.value(), location(x.where())), flat.dtype());
 }
 
 Tensor nonzero(const In& x) {
@@ -205,20 +208,23 @@ Tensor nonzero(const In& x) {
     return std::vector<bool>(bytes.get(), bytes.get() + truth.numel());
   }();
   const Sizes sizes = truth.sizes();
-  std::vector<std::int64_t> out;
-  std::int64_t count = 0;
+  const auto dims = static_cast<std::int64_t>(sizes.size());
+  const std::int64_t count = std::count(hits.begin(), hits.end(), true);
+  std::vector<std::int64_t> out(static_cast<std::size_t>(count * dims));  // a column a dim
+  std::size_t row = 0;
   std::vector<std::int64_t> at(sizes.size(), 0);
   for (const bool hit : hits) {
     if (hit) {
-      out.insert(out.end(), at.begin(), at.end());
-      ++count;
+      for (std::size_t axis = 0; axis < sizes.size(); ++axis) out[axis * static_cast<std::size_t>(count) + row] = at[axis];
+      ++row;
     }
     for (std::size_t axis = sizes.size(); axis-- > 0;) {
       if (++at[axis] < sizes[axis]) break;
       at[axis] = 0;
     }
   }
-  return from_data(out.data(), {count, truth.dim()});
+  const Tensor columns = from_data(out.data(), {count * dims});
+  return on_storage(columns.impl()->storage, DType::i64, {0, {count, dims}, {1, count}});
 }
 
 Tensor argwhere(const In& x) { return nonzero(x); }

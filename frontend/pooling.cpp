@@ -184,7 +184,7 @@ Maxima max_pool(std::string_view name, std::size_t rank, const In& input, SizesV
                 SizesView dilation, bool ceil_mode, bool indices) {
   const SourceLine line(input.where());
   const Batched x = pooled_input(name, tensor_argument(input, name, "input"), rank);
-  if (x.tensor.dtype() == DType::boolean) not_implemented_for("max_pool2d", x.tensor.dtype());
+  if (x.tensor.dtype() == DType::boolean || is_complex(x.tensor.dtype())) not_implemented_for("max_pool2d", x.tensor.dtype());
   if (rank == 1 && !indices && !is_float(x.tensor.dtype())) not_implemented_for("max_pool1d_impl", x.tensor.dtype());
   const Pooling p = pooling(name, x.tensor, rank, kernel, stride, padding, dilation, ceil_mode);
   const Tensor windows = windows_of(pad_spatial(x.tensor, p.windows.padding, p.high, least(x.tensor.dtype())), p.windows, p.out);

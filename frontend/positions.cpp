@@ -42,9 +42,9 @@ std::optional<std::int64_t> known_out_of_bounds(const Tensor& index, std::int64_
 }
 
 engine::Value fitted(const In& value, DType type, const Dims& sizes, ir::Location where) {
-  if (value.is_scalar()) return expand(scalar_value(value.scalar(), type), sizes, where);
-  const engine::Value given = cast(read(checked(value.tensor()), where), type, where);
-  const Dims from = sizes_of(given.type());
+  if (value.is_scalar()) return expand(scalar_value(value.scalar(), type), value_sizes(type, sizes), where);
+  const engine::Value given = read_as(checked(value.tensor()), type, where);
+  const Dims from = sizes_of(*value.tensor().impl()->type);
   Dims kept = from;
   while (kept.size() > sizes.size() && kept[0] == 1) kept.erase(std::size_t{0});
   bool fits = kept.size() <= sizes.size();
@@ -52,7 +52,7 @@ engine::Value fitted(const In& value, DType type, const Dims& sizes, ir::Locatio
     fits = kept[kept.size() - i] == 1 || kept[kept.size() - i] == sizes[sizes.size() - i];
   require<ShapeError>(fits, "shape mismatch: value tensor of shape {} cannot be broadcast to indexing result of shape {}",
                       sizes_text(from), sizes_text(sizes));
-  return expand(reshape(given, kept, where), sizes, where);
+  return expand(reshape(given, value_sizes(type, kept), where), value_sizes(type, sizes), where);
 }
 
 }  // namespace braze

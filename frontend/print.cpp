@@ -30,15 +30,16 @@ Style style_now() {
   return current_style;
 }
 
-// Elements where they lie in memory, by offset: of a large tensor only what is shown is touched.
+// Elements where they lie in memory, by offset: of a large tensor only what is shown is touched. Of a complex tensor one part of each.
 class Elements {
  public:
-  explicit Elements(const Tensor& tensor)
+  explicit Elements(const Tensor& tensor, std::int64_t part = 0)
       : tensor_(tensor),
         sizes_(tensor.sizes()),
         strides_(tensor.strides()),
-        type_(tensor.dtype()),
-        data_(static_cast<const std::byte*>(tensor.data())) {}
+        type_(component_type(tensor.dtype())),
+        step_(size_of(tensor.dtype())),
+        data_(static_cast<const std::byte*>(tensor.data()) + part * size_of(type_)) {}
   bool floating() const { return is_float(type_); }
   double as_double(std::int64_t offset) const { return std::bit_cast<double>(converted(offset, DType::f64)); }
   std::int64_t as_int(std::int64_t offset) const { return static_cast<std::int64_t>(converted(offset, DType::i64)); }
@@ -49,14 +50,14 @@ class Elements {
  private:
   std::uint64_t converted(std::int64_t offset, DType to) const {
     std::uint64_t bits = 0;
-    const std::int64_t element = size_of(type_);
-    std::memcpy(&bits, data_ + offset * element, static_cast<std::size_t>(element));
+    std::memcpy(&bits, data_ + offset * step_, static_cast<std::size_t>(size_of(type_)));
     if (type_ == to) return bits;
     return ir::evaluate({.op = ir::Primitive::convert, .type = to, .from = type_}, bits);
   }
   Tensor tensor_;  // keeps the memory
   Sizes sizes_, strides_;
   DType type_;
+  std::int64_t step_;  // bytes from one element to the next
   const std::byte* data_;
 };
 
@@ -120,6 +121,23 @@ class Formatter {
   bool whole_ = true, scientific_ = false;
 };
 
+// What one element prints as: a number, or two of a complex one, each part with a width and notation of its own.
+class ElementText {
+ public:
+  ElementText(const Formatter& real, const Formatter* imaginary) : real_(real), imaginary_(imaginary) {}
+  std::int64_t width() const { return real_.width() + (imaginary_ ? imaginary_->width() + 1 : 0); }
+  std::string text(std::int64_t i) const {
+    if (!imaginary_) return real_.text(i);
+    std::string part = imaginary_->text(i) + "j";
+    part.erase(0, part.find_first_not_of(' '));
+    return real_.text(i) + (part[0] == '-' ? "" : "+") + part;
+  }
+
+ private:
+  const Formatter& real_;
+  const Formatter* imaginary_;
+};
+
 // Which indices of a dim are shown; -1 stands for the dots.
 std::vector<std::int64_t> shown_indices(std::int64_t size, bool summarise, std::int64_t edge_items) {
   std::vector<std::int64_t> out;
@@ -139,10 +157,16 @@ class Printer {
  public:
   Printer(const Tensor& tensor, const Style& style)
       : elements_(tensor), style_(style), summarise_(tensor.numel() > style.threshold) {
+    if (is_complex(tensor.dtype())) imaginary_.emplace(tensor, 1);
     collect(0, 0);
   }
 
-  std::string body(std::int64_t indent) const { return part(Formatter(elements_, shown_, style_), 0, 0, indent); }
+  std::string body(std::int64_t indent) const {
+    const Formatter real(elements_, shown_, style_);
+    if (!imaginary_) return part(ElementText(real, nullptr), 0, 0, indent);
+    const Formatter imaginary(*imaginary_, shown_, style_);
+    return part(ElementText(real, &imaginary), 0, 0, indent);
+  }
 
  private:
   std::size_t rank() const { return elements_.sizes().size(); }
@@ -157,7 +181,7 @@ class Printer {
       if (i >= 0) collect(dim + 1, offset + i * elements_.strides()[dim]);
   }
 
-  std::string part(const Formatter& formatter, std::size_t dim, std::int64_t offset, std::int64_t indent) const {
+  std::string part(const ElementText& formatter, std::size_t dim, std::int64_t offset, std::int64_t indent) const {
     if (dim == rank()) return formatter.text(offset);
     const std::int64_t size = elements_.sizes()[dim];
     std::vector<std::string> items;
@@ -178,6 +202,7 @@ class Printer {
   }
 
   Elements elements_;
+  std::optional<Elements> imaginary_;
   Style style_;
   bool summarise_;
   std::vector<std::int64_t> shown_;
@@ -194,7 +219,8 @@ std::string Tensor::str() const {
   constexpr std::string_view prefix = "tensor(";
   const Style style = style_now();
   const DType type = dtype();
-  const bool default_type = type == get_default_dtype() || type == DType::i64 || type == DType::boolean;
+  const bool default_type =
+      type == get_default_dtype() || type == complex_type(get_default_dtype()) || type == DType::i64 || type == DType::boolean;
   std::vector<std::string> suffixes;
   std::string text(prefix);
   if (numel() == 0) {
@@ -202,9 +228,10 @@ std::string Tensor::str() const {
     if (dim() != 1) suffixes.push_back("size=" + python_tuple(sizes()));
     if (type != get_default_dtype()) suffixes.push_back(fmt::format("dtype=braze.{}", info(type).torch_name));
   } else {
-    text += Printer(*this, style).body(static_cast<std::int64_t>(prefix.size()));
+    text += Printer(resolve_conj(), style).body(static_cast<std::int64_t>(prefix.size()));
     if (!default_type) suffixes.push_back(fmt::format("dtype=braze.{}", info(type).torch_name));
   }
+  if (requires_grad()) suffixes.emplace_back("requires_grad=True");
   const std::size_t newline = text.rfind('\n');
   std::size_t last_line = text.size() - (newline == std::string::npos ? std::size_t(-1) : newline) + 1;
   for (const std::string& suffix : suffixes) {
@@ -245,6 +272,8 @@ PrintOptions get_printoptions() {
   return {s.precision, s.threshold, s.edge_items, s.line_width, s.scientific, {}};
 }
 
+std::ostream& operator<<(std::ostream& out, DType dtype) { return out << "braze." << info(dtype).torch_name; }
+std::ostream& operator<<(std::ostream& out, const Device& device) { return out << device.str(); }
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor) { return out << tensor.str(); }
 
 }  // namespace braze

@@ -21,12 +21,13 @@ struct Rank {
 
 std::optional<DType> combine(std::optional<DType> higher, std::optional<DType> lower) {
   if (!higher || !lower) return higher ? higher : lower;
+  if (is_float(*higher) && is_complex(*lower)) return complex_type(*higher);
   return category(*higher) < category(*lower) ? lower : higher;
 }
 
 }  // namespace
 
-int category(DType type) { return type == DType::boolean ? 0 : is_float(type) ? 2 : 1; }
+int category(DType type) { return type == DType::boolean ? 0 : is_complex(type) ? 3 : is_float(type) ? 2 : 1; }
 int category(Scalar number) { return static_cast<int>(number.kind()); }
 
 DType get_default_dtype() { return default_dtype.load(std::memory_order_relaxed); }
@@ -39,6 +40,10 @@ void set_default_dtype(DType dtype) {
 
 DType promote_types(DType a, DType b) {
   if (a == b) return a;
+  if (is_complex(a) || is_complex(b)) {
+    const bool wide = component_type(a) == DType::f64 || component_type(b) == DType::f64;
+    return wide ? complex128 : complex64;
+  }
   if (category(a) != category(b)) return category(a) < category(b) ? b : a;
   if (is_float(a)) {
     if (is_half(a) && is_half(b)) return DType::f32;
@@ -55,15 +60,21 @@ DType scalar_dtype(Scalar scalar) {
       return DType::boolean;
     case Scalar::Kind::integer:
       return DType::i64;
+    case Scalar::Kind::complex:
+      return complex_type(get_default_dtype());
     case Scalar::Kind::floating:
       break;
   }
   return get_default_dtype();
 }
 
-void require_convertible(Scalar value, DType dtype) { static_cast<void>(to_literal(value, dtype)); }
+void require_convertible(Scalar value, DType dtype) {
+  if (!is_complex(dtype)) static_cast<void>(to_literal(value, dtype));
+}
 
-DType to_floating(DType type) { return is_float(type) ? type : get_default_dtype(); }
+void Scalar::refuse(const char* wanted) { fail("value cannot be converted to type {} without overflow", wanted); }
+
+DType to_floating(DType type) { return is_float(type) || is_complex(type) ? type : get_default_dtype(); }
 
 DType result_type(std::span<const In* const> operands) {
   Rank with_dims, without_dims, numbers;
@@ -85,7 +96,8 @@ DType result_type(const In& a, const In& b) {
 
 bool can_cast(DType from, DType to) { return category(from) <= category(to); }
 
-FloatInfo finfo(DType dtype) {
+FloatInfo finfo(DType type) {
+  const DType dtype = component_type(type);
   require<TypeError>(is_float(dtype),
                      "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.iinfo'");
   struct Format {
@@ -111,10 +123,7 @@ IntegerInfo iinfo(DType dtype) {
 }
 
 bool is_floating_point(const Tensor& x) { return is_float(x.dtype()); }
-bool is_complex(const Tensor& x) {
-  checked(x);
-  return false;
-}
+bool is_complex(const Tensor& x) { return is_complex(x.dtype()); }
 bool is_signed(const Tensor& x) { return is_signed(x.dtype()); }
 bool is_nonzero(const Tensor& x) { return static_cast<bool>(x); }
 

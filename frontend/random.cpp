@@ -8,15 +8,19 @@
 #include <random>
 
 #include "braze/functions.h"
+#include "frontend/philox.h"
 #include "frontend/tensor_impl.h"
 #include "runtime/random.h"
 
 namespace braze {
 
-// A draw is an op on the state, a u8[5056] tensor: it yields the values and the next state, which replaces it.
+// A draw is an op on the state, a u8[5056] tensor: it yields the values and the next state, which replaces it. A counter-based one has two
+// numbers instead.
 struct Generator::State {
   std::mutex mutex;
   Tensor bytes;
+  Tensor key, offset;  // int64 without dims
+  bool counts() const { return offset.defined(); }
 };
 
 namespace {
@@ -38,6 +42,13 @@ engine::Value draw(Kind kind, DType type, const Dims& sizes, const engine::Value
   for (const std::int64_t s : sizes) attributes.shape.push_back(s);
   Generator::State& state = (generator ? *generator : default_generator()).state();
   const std::lock_guard lock(state.mutex);
+  if (state.counts()) {
+    const engine::Value start = read(checked(state.offset), where);
+    const engine::Value next[] = {start, scalar_value(checked_numel(sizes), DType::i64)};
+    const engine::Value drawn = philox::draw(attributes, sizes, read(checked(state.key), where), start, a, b, where);
+    write(checked(state.offset), engine::record(ir::Op::add, next, where), where);
+    return drawn;
+  }
   TensorImpl& bytes = checked(state.bytes);
   const engine::Value operands[] = {read(bytes, where), a, b};
   const engine::Value drawn = engine::record(ir::Op::draw, operands, std::move(attributes), where);
@@ -50,6 +61,7 @@ DType parameter_type(Kind kind) { return ir::Draw{kind, {}, {}}.integral() ? DTy
 // A new tensor of draws with parameters that are numbers.
 Tensor drawn(Kind kind, DType type, SizesView sizes, Scalar a, Scalar b, Generator* generator, const std::source_location& where) {
   checked_numel(sizes);
+  require<NotImplementedError>(!is_complex(type), "these draws are not implemented for '{}'", info(type).scalar_name);
   const DType wanted = parameter_type(kind);
   return wrap(draw(kind, type, Dims(std::span<const std::int64_t>(sizes)), scalar_value(a, wanted), scalar_value(b, wanted),
                    generator, location(where)));
@@ -66,6 +78,13 @@ Order memory_order(const Geometry& g) {
 void fill(Tensor& x, Kind kind, const In& a, const In& b, Generator* generator, const std::source_location& where) {
   TensorImpl& impl = checked(x);
   require_writable(impl);
+  // The parts are drawn by themselves; of a normal number each has half the variance.
+  if (is_complex(x.dtype())) {
+    require<NotImplementedError>(kind == Kind::uniform || kind == Kind::normal, "these draws are not implemented for '{}'",
+                                 info(x.dtype()).scalar_name);
+    Tensor parts = x.view_as_real();
+    return fill(parts, kind, a, kind == Kind::normal ? In(b.scalar().to_double() / std::sqrt(2.0), where) : b, generator, where);
+  }
   const Geometry g = impl.layout();
   const Order order = memory_order(g);
   Dims sizes, back(order.size());
@@ -84,7 +103,7 @@ void fill(Tensor& x, Kind kind, const In& a, const In& b, Generator* generator, 
 }
 
 void require_floating(std::string_view what, DType type) {
-  require<NotImplementedError>(is_float(type), "\"{}\" not implemented for '{}'", what, info(type).scalar_name);
+  require<NotImplementedError>(is_float(type) || is_complex(type), "\"{}\" not implemented for '{}'", what, info(type).scalar_name);
 }
 
 void require_probability(std::string_view what, double p) {
@@ -134,7 +153,21 @@ Tensor like(const Tensor& other, std::optional<DType> dtype = {}) { return empty
 
 Generator::Generator() : state_(std::make_shared<State>()) { manual_seed(default_seed); }
 
+Generator Generator::philox(std::int64_t seed, std::int64_t offset) {
+  Generator made;
+  made.state_ = std::make_shared<State>();
+  made.state_->key = full({}, seed, {DType::i64});
+  made.state_->offset = full({}, offset, {DType::i64});
+  return made;
+}
+
 Generator& Generator::manual_seed(std::int64_t seed) {
+  if (state_->counts()) {
+    const std::lock_guard lock(state_->mutex);
+    state_->key.fill_(In(seed));
+    state_->offset.zero_();
+    return *this;
+  }
   std::array<std::byte, ir::generator_bytes> bytes;
   runtime::seed_generator(bytes, static_cast<std::uint64_t>(seed));
   const Tensor fresh = from_bytes(bytes.data(), {ir::generator_bytes}, DType::u8);
@@ -156,10 +189,15 @@ std::uint64_t Generator::seed() {
 
 Tensor Generator::get_state() const {
   const std::lock_guard lock(state_->mutex);
+  if (state_->counts()) return stack({state_->key, state_->offset}).view(DType::u8);
   return state_->bytes.clone({});
 }
 
 std::uint64_t Generator::initial_seed() const {
+  if (state_->counts()) {
+    const std::lock_guard lock(state_->mutex);
+    return static_cast<std::uint64_t>(state_->key.item_int());
+  }
   std::array<std::byte, ir::generator_bytes> bytes;
   get_state().copy_to(bytes.data(), DType::u8);
   return runtime::initial_seed(bytes);
@@ -167,9 +205,31 @@ std::uint64_t Generator::initial_seed() const {
 
 void Generator::set_state(const Tensor& state) {
   require<TypeError>(state.dtype() == DType::u8, "RNG state must be a torch.ByteTensor");
-  require(state.numel() == ir::generator_bytes, "RNG state is wrong size: {}, not {}", state.numel(), ir::generator_bytes);
+  const std::int64_t wanted = state_->counts() ? 16 : ir::generator_bytes;
+  require(state.numel() == wanted, "RNG state is wrong size: {}, not {}", state.numel(), wanted);
   const std::lock_guard lock(state_->mutex);
+  if (state_->counts()) {
+    const Tensor numbers = state.contiguous().view({-1}).view(DType::i64);
+    state_->key.copy_(In(numbers.select(0, 0), {}));
+    state_->offset.copy_(In(numbers.select(0, 1), {}));
+    return;
+  }
   state_->bytes.copy_(In(state.reshape({-1}), {}));
+}
+
+std::array<Tensor, 4> philox_4x32(const std::array<Tensor, 4>& counter, const std::array<Tensor, 2>& key) {
+  Dims sizes;
+  for (const std::span<const Tensor> words : {std::span<const Tensor>(counter), std::span<const Tensor>(key)})
+    for (const Tensor& word : words) {
+      require<TypeError>(word.dtype() == DType::i64, "philox_4x32 takes 32-bit words as torch.int64, not {}",
+                         info(word.dtype()).torch_name);
+      sizes = broadcast_sizes(sizes, word.sizes());
+    }
+  const ir::Location where = location({});
+  const auto word = [&](const Tensor& x) { return expand(read(checked(x), where), sizes, where); };
+  const philox::Block made = philox::block({word(counter[0]), word(counter[1]), word(counter[2]), word(counter[3])},
+                                           {word(key[0]), word(key[1])}, sizes, where);
+  return {wrap(made[0]), wrap(made[1]), wrap(made[2]), wrap(made[3])};
 }
 
 Generator& default_generator() {
@@ -188,12 +248,14 @@ ForkRng::~ForkRng() { set_rng_state(before_); }
 Tensor rand(SizesView sizes, RandomOptions options) {
   const DType type = options.dtype.value_or(get_default_dtype());
   require_floating("check_uniform_bounds", type);
+  if (is_complex(type)) return empty(sizes, {type}).uniform_(0, 1, options.generator, options.where);
   return drawn(Kind::uniform, type, sizes, 0.0, 1.0, options.generator, options.where);
 }
 
 Tensor randn(SizesView sizes, RandomOptions options) {
   const DType type = options.dtype.value_or(get_default_dtype());
   require_floating("normal_kernel_cpu", type);
+  if (is_complex(type)) return empty(sizes, {type}).normal_(0, 1, options.generator, options.where);
   return drawn(Kind::normal, type, sizes, 0.0, 1.0, options.generator, options.where);
 }
 
@@ -226,6 +288,7 @@ Tensor normal(double mean, double deviation, SizesView sizes, RandomOptions opti
   require_deviation(deviation);
   const DType type = options.dtype.value_or(get_default_dtype());
   require_floating("normal_kernel_cpu", type);
+  if (is_complex(type)) return empty(sizes, {type}).normal_(mean, deviation, options.generator, options.where);
   return drawn(Kind::normal, type, sizes, mean, deviation, options.generator, options.where);
 }
 
@@ -234,15 +297,18 @@ Tensor normal(const In& mean, const In& deviation, RandomOptions options) {
   const Dims common = broadcast_sizes(sizes_or_none(mean), sizes_or_none(deviation));
   if (deviation.is_scalar())
     require_deviation(deviation.scalar().to_double());
-  else
+  else {
+    require(!is_complex(deviation.tensor().dtype()), "normal expects standard deviation to be non-complex");
     require(deviation.tensor().numel() == 0 || deviation.tensor().min().item_double() >= 0,
             "normal expects all elements of std >= 0.0");
+  }
   const DType type = !mean.is_scalar()        ? mean.tensor().dtype()
                      : !deviation.is_scalar() ? deviation.tensor().dtype()
                                               : get_default_dtype();
   require_floating("normal_kernel_cpu", type);
   const Tensor standard =
-      drawn(Kind::normal, type, Sizes(common.begin(), common.end()), 0.0, 1.0, options.generator, options.where);
+      is_complex(type) ? randn(Sizes(common.begin(), common.end()), {type, options.generator, options.where})
+                       : drawn(Kind::normal, type, Sizes(common.begin(), common.end()), 0.0, 1.0, options.generator, options.where);
   const Tensor scaled = mul(In(standard, options.where), deviation);
   return add(In(scaled, options.where), mean).to(type);
 }
@@ -250,6 +316,8 @@ Tensor normal(const In& mean, const In& deviation, RandomOptions options) {
 Tensor bernoulli(const In& probability, RandomOptions options) {
   require<TypeError>(!probability.is_scalar(), "bernoulli() needs a tensor of probabilities, not a number");
   const Tensor& p = probability.tensor();
+  if (is_complex(p.dtype()))
+    fail<NotImplementedError>("\"bernoulli_tensor_cpu_p_\" not implemented for '{}'", info(p.dtype()).scalar_name);
   require_floating("bernoulli_tensor_cpu_p_", p.dtype());
   Tensor out = like(p, options.dtype);
   out.bernoulli_(probability, options.generator);
@@ -394,6 +462,18 @@ Tensor& RandomMethods::random_(std::int64_t from, std::optional<std::int64_t> to
     fill(x, Kind::randint, In(from, where), In(end, where), generator, where);
   }
   return x;
+}
+
+Tensor RandomMethods::bernoulli(Generator* generator, std::source_location where) const {
+  return braze::bernoulli(In(self_of(this), where), RandomOptions{.dtype = {}, .generator = generator, .where = where});
+}
+Tensor RandomMethods::bernoulli(double probability, Generator* generator, std::source_location where) const {
+  return braze::bernoulli(In(self_of(this), where), probability,
+                          RandomOptions{.dtype = {}, .generator = generator, .where = where});
+}
+Tensor RandomMethods::multinomial(std::int64_t samples, bool replacement, Generator* generator, std::source_location where) const {
+  return braze::multinomial(In(self_of(this), where), samples, replacement,
+                            RandomOptions{.dtype = {}, .generator = generator, .where = where});
 }
 
 }  // namespace braze

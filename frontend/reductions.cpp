@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "braze/functions.h"
+#include "frontend/complex.h"
 #include "frontend/promotion.h"
 
 namespace braze {
@@ -94,8 +95,13 @@ Tensor extreme(std::string_view name, ir::Op op, const In& x, DimsView dims, boo
   return reduce(op, self, mask, keepdim);
 }
 
+void require_ordered(std::string_view function, const Tensor& x) {
+  require<TypeError>(!is_complex(x.dtype()), "{}(): does not support complex input ('{}')", function, info(x.dtype()).scalar_name);
+}
+
 ValuesAndIndices extreme_with_index(std::string_view name, ir::Op op, const In& x, std::int64_t dim, bool keepdim) {
   const Tensor& self = require_tensor(name, x);
+  require_ordered(name, self);
   const SourceLine line(x.where());
   const std::int64_t axis = wrap_dim(dim, self.dim());
   if (self.dim() == 0) return {self.clone(), zeros({}, {DType::i64})};
@@ -109,6 +115,7 @@ ValuesAndIndices extreme_with_index(std::string_view name, ir::Op op, const In& 
 
 Tensor index_of_extreme(ir::Op op, const In& x, std::optional<std::int64_t> dim, bool keepdim) {
   const Tensor& self = require_tensor(ir::name(op), x);
+  require_ordered(ir::name(op), self);
   const SourceLine line(x.where());
   if (self.dtype() == DType::boolean) not_implemented_for(op == ir::Op::argmax ? "argmax_cpu" : "argmin_cpu", self.dtype());
   if (dim) {
@@ -131,19 +138,55 @@ Tensor logical(ir::Op op, const In& x, DimsView dims, bool keepdim) {
   const Tensor& self = require_tensor(ir::name(op), x);
   const SourceLine line(x.where());
   const bool none = dims.has_value() && dims.values().empty();
-  const Tensor result = reduce(op, self, none ? 0 : axis_mask(dims, self.dim()), keepdim);
+  const Tensor result =
+      reduce(op, is_complex(self.dtype()) ? self.to(DType::boolean) : self, none ? 0 : axis_mask(dims, self.dim()), keepdim);
   return self.dtype() == DType::u8 ? result.to(DType::u8) : result;
 }
 
 void require_floating(std::string_view function, const Tensor& x, std::optional<DType> dtype) {
-  require<NotImplementedError>(
-          is_float(dtype.value_or(x.dtype())), "{}(): could not infer output dtype. {} dtype must be either a floating point or complex dtype. Got: {}", function,
-          dtype ? "Optional" : "Input", info(dtype.value_or(x.dtype())).scalar_name);
+  const DType type = dtype.value_or(x.dtype());
+  require<NotImplementedError>(is_float(type) || is_complex(type),
+          "{}(): could not infer output dtype. {} dtype must be either a floating point or complex dtype. Got: {}", function,
+          dtype ? "Optional" : "Input", info(type).scalar_name);
+}
+
+// Halves times halves along the last axis until one element is left: log2(n) products, where the IR has a reduction of reals.
+Tensor product_of_last(Tensor x) {
+  if (x.size(-1) == 0) {
+    Sizes sizes = x.sizes();
+    sizes.pop_back();
+    return ones(sizes, {x.dtype()});
+  }
+  while (x.size(-1) > 1) {
+    const std::int64_t n = x.size(-1), half = n / 2;
+    const Tensor halved = x.narrow(-1, 0, half) * x.narrow(-1, half, half);
+    x = n % 2 ? cat({halved, x.narrow(-1, n - 1, 1)}, -1) : halved;
+  }
+  return x.squeeze(-1);
+}
+
+Tensor reduce_complex(ir::Op op, const Tensor& x, AxisMask mask, bool keepdim) {
+  if (op == ir::Op::sum) return of_pairs(reduce(op, pairs(x), mask, keepdim));
+  if (op != ir::Op::prod) not_implemented_for(ir::name(op), x.dtype());
+  const Dims own = sizes_of(*checked(x).type);
+  Sizes order, removed, sizes;
+  std::int64_t count = 1;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    (has_axis(mask, i) ? removed : order).push_back(static_cast<std::int64_t>(i));
+    if (has_axis(mask, i)) count *= own[i];
+    if (!has_axis(mask, i)) sizes.push_back(own[i]);
+  }
+  order.insert(order.end(), removed.begin(), removed.end());
+  sizes.push_back(count);
+  const Tensor product = product_of_last(x.permute(order).reshape(sizes));
+  const Dims kept = reduced_sizes(own, mask);
+  return keepdim ? product.reshape(std::span<const std::int64_t>(kept)) : product;
 }
 
 }  // namespace
 
 Tensor reduce(ir::Op op, const Tensor& x, AxisMask mask, bool keepdim) {
+  if (is_complex(x.dtype())) return reduce_complex(op, x, mask, keepdim);
   const Dims sizes = sizes_of(*checked(x).type);
   // Over no axis at all a reduction is over one element each: still an op, since it may change the dtype.
   const Operand operand = in_storage_order(x, mask, here());
@@ -185,6 +228,8 @@ Tensor prod(const In& x, DimsView dims, bool keepdim, std::optional<DType> dtype
 
 Tensor nansum(const In& x, DimsView dims, bool keepdim, std::optional<DType> dtype) {
   const Tensor& self = require_tensor("nansum", x);
+  if (is_complex(self.dtype()))
+    fail<NotImplementedError>("nansum on CPU does not support complex inputs ('{}')", info(self.dtype()).scalar_name);
   if (!is_float(self.dtype())) return sum(x, dims, keepdim, dtype);
   const SourceLine line(x.where());
   return sum(where(isnan(x), 0, x), dims, keepdim, dtype);
@@ -202,8 +247,9 @@ Tensor mean(const In& x, DimsView dims, bool keepdim, std::optional<DType> dtype
 
 Tensor nanmean(const In& x, DimsView dims, bool keepdim, std::optional<DType> dtype) {
   const Tensor& self = require_tensor("nanmean", x);
-  require<NotImplementedError>(is_float(self.dtype()), "nanmean(): expected input to have floating point or complex dtype but got {}",
-          info(self.dtype()).scalar_name);
+  require<NotImplementedError>(is_float(self.dtype()) || is_complex(self.dtype()),
+                               "nanmean(): expected input to have floating point or complex dtype but got {}",
+                               info(self.dtype()).scalar_name);
   const SourceLine line(x.where());
   const Tensor counted = sum(logical_not(isnan(x)), dims, keepdim);
   return div(nansum(x, dims, keepdim, dtype), counted);
@@ -226,6 +272,7 @@ Tensor amin(const In& x, DimsView dims, bool keepdim) { return extreme("amin", i
 
 MinAndMax aminmax(const In& x, std::optional<std::int64_t> dim, bool keepdim) {
   const Tensor& self = require_tensor("aminmax", x);
+  require_ordered("aminmax", self);
   require(dim || self.numel() > 0, "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.");
   return {extreme("aminmax", ir::Op::min, x, dim, keepdim), extreme("aminmax", ir::Op::max, x, dim, keepdim)};
 }

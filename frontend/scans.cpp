@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "braze/functions.h"
+#include "frontend/complex.h"
 #include "frontend/reductions.h"
 
 namespace braze {
@@ -13,12 +14,26 @@ engine::Value scanned(ir::Op op, const Tensor& x, std::int64_t axis) {
   return engine::record(op, {&value, 1}, ir::Scan{static_cast<std::uint32_t>(axis)}, here());
 }
 
+// A scan that is no routine, by doubling: after the step of 2^k each element has joined the last 2^(k+1).
+Tensor doubled(Tensor x, std::int64_t axis, auto join) {
+  const std::int64_t n = x.size(axis);
+  for (std::int64_t step = 1; step < n; step *= 2)
+    x = cat({x.narrow(axis, 0, step), join(x.narrow(axis, step, n - step), x.narrow(axis, 0, n - step))}, axis);
+  return x.clone();
+}
+
+Tensor accumulated_complex(ir::Op op, const Tensor& x, std::int64_t axis) {
+  if (op == ir::Op::cumsum) return of_pairs(wrap(scanned(op, pairs(x), axis)));
+  return doubled(x, axis, [](const Tensor& later, const Tensor& earlier) { return later * earlier; });
+}
+
 Tensor accumulated(ir::Op op, const In& x, std::int64_t dim, std::optional<DType> dtype) {
   const SourceLine line(x.where());
   const Tensor& self = require_tensor(ir::name(op), x);
   const Along a = along(self, dim);
-  const DType type = dtype.value_or(is_float(self.dtype()) ? self.dtype() : DType::i64);
+  const DType type = dtype.value_or(is_float(self.dtype()) || is_complex(self.dtype()) ? self.dtype() : DType::i64);
   if (type == DType::boolean) not_implemented_for(op == ir::Op::cumsum ? "cumsum_out_cpu" : "cumprod_out_cpu", type);
+  if (is_complex(type)) return accumulated_complex(op, a.x.to(type), a.axis).reshape(self.sizes());
   return wrap(scanned(op, a.x.to(type), a.axis)).reshape(self.sizes());
 }
 
@@ -59,6 +74,12 @@ Tensor cumprod(const In& x, std::int64_t dim, std::optional<DType> dtype) { retu
 
 Tensor logcumsumexp(const In& x, std::int64_t dim) {
   const Tensor& self = require_tensor("logcumsumexp", x);
+  if (is_complex(self.dtype())) {
+    const SourceLine line(x.where());
+    const Along a = along(self, dim);
+    return doubled(a.x, a.axis, [](const Tensor& later, const Tensor& earlier) { return logaddexp(later, earlier); })
+        .reshape(self.sizes());
+  }
   if (!is_float(self.dtype())) not_implemented_for("logcumsumexp_out_cpu", self.dtype());
   return accumulated(ir::Op::logcumsumexp, x, dim, {});
 }
@@ -107,6 +128,9 @@ Tensor trapezoid(const In& y, const Tensor& x, std::int64_t dim) {
   const std::int64_t axis = wrap_dim(dim, self.dim());
   return (heights(self, axis) * widths("trapezoid", self, axis, x)).sum(axis - self.dim()) / 2.0;
 }
+
+Tensor trapz(const In& y, double dx, std::int64_t dim) { return trapezoid(y, dx, dim); }
+Tensor trapz(const In& y, const Tensor& x, std::int64_t dim) { return trapezoid(y, x, dim); }
 
 Tensor cumulative_trapezoid(const In& y, double dx, std::int64_t dim) {
   const SourceLine line(y.where());

@@ -87,6 +87,7 @@ Tensor isin(const In& elements, const In& test_elements, bool invert) {
         (operand->is_scalar() ? scalar_dtype(operand->scalar()) : operand->tensor().dtype()) != DType::boolean,
         "Unsupported input type encountered for isin(): Bool");
   const DType type = result_type(elements, test_elements);
+  require<NotImplementedError>(!is_complex(type), "Unsupported input type encountered for isin(): {}", info(type).scalar_name);
   const Tensor x = as_tensor(elements, type), tests = as_tensor(test_elements, type);
   const std::int64_t count = tests.numel();
   Tensor found;

@@ -69,7 +69,7 @@ Tensor arange(Scalar end, TensorOptions options) { return arange(0, end, 1, opti
 Tensor arange(Scalar start, Scalar end, Scalar step, TensorOptions options) {
   const bool integral = !start.is_floating() && !end.is_floating() && !step.is_floating();
   const DType type = options.dtype.value_or(integral ? DType::i64 : get_default_dtype());
-  if (type == DType::boolean) not_implemented_for("arange_cpu", type);
+  if (is_complex(type) || type == DType::boolean) not_implemented_for("arange_cpu", type);
   const double from = start.to_double(), to = end.to_double(), by = step.to_double();
   require(integral ? step.to_int() != 0 : by != 0, "step must be nonzero");
   require(std::isfinite(from) && std::isfinite(to), "unsupported range: {} -> {}", from, to);

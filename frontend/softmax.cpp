@@ -62,7 +62,7 @@ Tensor logsumexp(const In& x, DimsView dims, bool keepdim) {
   const Tensor wide = widened(self.to(type));
   if (self.numel() == 0) return log(reduce(ir::Op::sum, exp(wide), mask, keepdim)).to(type);
   // An infinite maximum would make differences NaN; of it the sum of exponentials knows already.
-  const Tensor largest = reduce(ir::Op::max, wide, mask, true);
+  const Tensor largest = reduce(ir::Op::max, wide.real(), mask, true);
   const Tensor base = where(isinf(largest), 0, largest);
   const Tensor total = reduce(ir::Op::sum, exp(sub(wide, base)), mask, keepdim);
   return add(log(total), keepdim ? base : base.reshape(total.sizes())).to(type);

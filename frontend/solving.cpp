@@ -6,6 +6,7 @@
 
 #include "braze/functions.h"
 #include "frontend/factorizations.h"
+#include "frontend/promotion.h"
 #include "frontend/source_line.h"
 
 namespace braze {
@@ -71,16 +72,25 @@ Solution solve_checked(const In& A, const Tensor& B, bool left, ir::Checked chec
           "linalg.solve is equivalent to B / A.squeeze(-1)");
   const Tensor b = vectors ? B.unsqueeze(-1) : B;
   require_system(name, a, b, left);
+  if (is_complex(a.dtype())) {
+    const LuFactors f = factorize(real_blocks(left ? a : a.mT()), check);
+    const Tensor x = from_real_rows(solve_factored(f.lu, f.pivots, real_rows(left ? b : b.mT()), false));
+    return {vectors ? x.squeeze(-1) : left ? x : x.mT(), f.info};
+  }
   const LuFactors f = factorize(a, check);
   Tensor x = solve_factored(f.lu, f.pivots, left ? b : b.mT(), !left);
-  if (!left) x = x.mT();
-  return {vectors ? x.squeeze(-1) : x, f.info};
+  if (!left) return {x.mT().contiguous(), f.info};
+  if (vectors) x = x.squeeze(-1);
+  return {x.dim() > 1 ? column_major(x) : x, f.info};
 }
 
 Solution invert(const In& A, std::string_view name, ir::Checked check) {
   const Tensor& a = square_matrices(A, name);
-  const LuFactors f = factorize(a, check);
-  return {solve_factored(f.lu, f.pivots, eye(a.size(-1), {a.dtype()}), false), f.info};
+  const bool pairs = is_complex(a.dtype());
+  const Tensor real = pairs ? real_blocks(a) : a;
+  const LuFactors f = factorize(real, check);
+  const Tensor x = solve_factored(f.lu, f.pivots, eye(real.size(-1), {real.dtype()}), false);
+  return {column_major(pairs ? from_real_blocks(x) : x), f.info};
 }
 
 }  // namespace
@@ -121,7 +131,7 @@ Tensor linalg::lu_solve(const In& LU, const Tensor& pivots, const Tensor& B, boo
   require<ShapeError>(pivots.dim() >= 1 && pivots.size(-1) == lu.size(-1),
                       "linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix");
   const Tensor x = solve_factored(lu, pivots, left ? B : B.mT(), left == adjoint);
-  return left ? x : x.mT();
+  return left ? column_major(x) : x.mT().contiguous();
 }
 
 Tensor lu_solve(const In& b, const Tensor& LU_data, const Tensor& LU_pivots) {
@@ -136,7 +146,7 @@ Tensor linalg::solve_triangular(const In& A, const Tensor& B, bool upper, bool l
   const Tensor& a = square_matrices(A, name);
   require_one_type(name, a, B);
   require_system(name, a, B, left);
-  return triangular(a, B, {upper, left, unitriangular});
+  return column_major(triangular(a, B, {upper, left, unitriangular}));
 }
 
 std::tuple<Tensor, Tensor> triangular_solve(const In& b, const Tensor& A, bool upper, bool transpose, bool unitriangular) {
@@ -150,7 +160,7 @@ std::tuple<Tensor, Tensor> triangular_solve(const In& b, const Tensor& A, bool u
   require_square("triangular_solve", A);
   require_one_type("triangular_solve", A, right);
   require_system("triangular_solve", A, right, true);
-  return {triangular(transpose ? A.mT() : A, right, {upper != transpose, true, unitriangular}), A.clone()};
+  return {column_major(triangular(transpose ? A.mT() : A, right, {upper != transpose, true, unitriangular})), column_major(A)};
 }
 
 Tensor cholesky_solve(const In& B, const Tensor& L, bool upper) {
@@ -165,7 +175,7 @@ Tensor cholesky_solve(const In& B, const Tensor& L, bool upper) {
                       "Incompatible matrix sizes for cholesky_solve: each A matrix is {} by {} but each b matrix is {} by {}",
                       L.size(-1), L.size(-1), b.size(-2), b.size(-1));
   const Tensor lower = upper ? L.mT() : L;
-  return triangular(lower.mT(), triangular(lower, b, {false}), {true});
+  return column_major(triangular(lower.mT(), triangular(lower, b, {false}), {true}));
 }
 
 Tensor cholesky_inverse(const In& L, bool upper) {
@@ -179,10 +189,11 @@ Tensor cholesky_inverse(const In& L, bool upper) {
 namespace {
 
 constexpr const char other_types[] = "This function doesn't handle types other than float and double";
-bool has_factorizations(const Tensor& x) { return is_float(x.dtype()) && !is_half(x.dtype()); }
+bool has_factorizations(const Tensor& x) { return category(x.dtype()) >= 2 && !is_half(x.dtype()); }
 
 double default_tolerance(const Tensor& a) {
-  const double epsilon = a.dtype() == DType::f64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
+  const double epsilon =
+      component_type(a.dtype()) == DType::f64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon();
   return epsilon * static_cast<double>(std::max(a.size(-1), a.size(-2)));
 }
 
@@ -210,6 +221,11 @@ Tensor linalg::pinv(const In& A, std::optional<double> atol, std::optional<doubl
     std::swap(sizes[sizes.size() - 1], sizes[sizes.size() - 2]);
     return zeros(sizes, {a.dtype()});
   }
+  if (is_complex(a.dtype())) {
+    // The tolerance is that of the matrix itself, not of the blocks.
+    const std::optional<double> relative = rtol || atol.value_or(0) > 0 ? rtol : default_tolerance(a);
+    return from_real_blocks(linalg::pinv(real_blocks(a), atol, relative, hermitian));
+  }
   if (hermitian) {
     const auto [values, vectors] = eigh(a);
     const Tensor inverted = inverse_of_large(values, cutoff(a, abs(values), atol, rtol));
@@ -232,6 +248,19 @@ Tensor linalg::matrix_rank(const In& A, std::optional<double> atol, std::optiona
   const Tensor values = hermitian ? abs(eigvalsh(a)) : svdvals(a);
   return (values > cutoff(a, values, atol, rtol)).sum(-1);
 }
+
+namespace {
+
+// Columns that lie `stride` elements apart: the solution stands in the memory of the right-hand sides.
+Tensor with_column_stride(const Tensor& x, std::int64_t stride) {
+  const std::int64_t rows = x.size(-2);
+  if (rows == stride) return column_major(x);
+  Sizes rest = x.sizes();
+  rest[rest.size() - 2] = stride - rows;
+  return column_major(cat({x, zeros(rest, {x.dtype()})}, -2)).narrow(-2, 0, rows);
+}
+
+}  // namespace
 
 std::tuple<Tensor, Tensor, Tensor, Tensor> linalg::lstsq(const In& A, const Tensor& B, std::optional<double> rcond,
                                                          std::string_view driver) {
@@ -260,7 +289,10 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> linalg::lstsq(const In& A, const Tens
   // Whether there are residuals depends on the ranks: they are needed now.
   if (a.size(-2) > a.size(-1) && (full || (rank == a.size(-1)).all().item<bool>()))
     residuals = square(braze::matmul(a, x) - b).sum(-2);
-  if (vectors) x = x.squeeze(-1);
+  if (vectors)
+    x = x.squeeze(-1);
+  else
+    x = with_column_stride(x, std::max(a.size(-2), a.size(-1)));
   return {x, residuals, full ? zeros({0}, {int64}) : rank, driver == "gelsd" || driver == "gelss" ? s : nothing};
 }
 
@@ -314,7 +346,7 @@ Tensor linalg::matrix_power(const In& A, std::int64_t n) {
     if (left >>= 1; left == 0) break;
     square = braze::matmul(square, square);
   }
-  return n == 1 ? out.clone() : out;
+  return n == 1 ? out.clone(MemoryFormat::contiguous) : out;
 }
 
 Tensor matrix_power(const In& input, std::int64_t n) { return linalg::matrix_power(input, n); }

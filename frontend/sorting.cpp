@@ -179,6 +179,8 @@ Tensor quantile_of(std::string_view function, const In& x, const In& q, std::opt
 ValuesAndIndices sort(const In& x, std::int64_t dim, bool descending) {
   const SourceLine line(x.where());
   const Tensor& self = require_tensor("sort", x);
+  require<TypeError>(!is_complex(self.dtype()), "Sort does not support complex dtypes on CPU: got '{}'",
+                     info(self.dtype()).scalar_name);
   const Along a = along(self, dim);
   // The results lie in memory as the operand does.
   const Sizes order = storage_order(a.x);
@@ -196,6 +198,8 @@ Tensor msort(const In& x) { return sort(x, 0).values; }
 ValuesAndIndices topk(const In& x, std::int64_t k, std::int64_t dim, bool largest) {
   const SourceLine line(x.where());
   const Tensor& self = require_tensor("topk", x);
+  require<TypeError>(!is_complex(self.dtype()), "topk does not support complex dtypes on CPU: got '{}'",
+                     info(self.dtype()).scalar_name);
   const Along a = along(self, dim);
   require(k >= 0 && k <= a.x.size(a.axis), "selected index k out of range");
   if (self.dtype() == DType::boolean) not_implemented_for("topk_cpu", self.dtype());

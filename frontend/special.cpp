@@ -4,15 +4,18 @@
 #include <numbers>
 
 #include "braze/special.h"
+#include "frontend/complex.h"
 #include "frontend/formula.h"
 
 namespace braze {
 
 Tensor deg2rad(const In& x) {
+  refuse_complex("deg2rad", x);
   return map_real(x, [](const Tensor& x) { return x * (std::numbers::pi / 180); });
 }
 
 Tensor rad2deg(const In& x) {
+  refuse_complex("rad2deg", x);
   return map_real(x, [](const Tensor& x) { return x * (180 / std::numbers::pi); });
 }
 
@@ -24,6 +27,7 @@ Tensor sinc(const In& x) {
 }
 
 Tensor logit(const In& x, std::optional<double> eps) {
+  refuse_complex("logit_cpu", x);
   return map_real(x, [&](const Tensor& x) {
     // In this order NaN stays, and of crossed limits the upper one counts.
     const Tensor p = eps ? where(x < *eps, *eps, where(x > 1 - *eps, 1 - *eps, x)) : x;
@@ -32,7 +36,19 @@ Tensor logit(const In& x, std::optional<double> eps) {
 }
 
 // The larger operand is taken out; of infinities of one sign the sum is that infinity.
+namespace {
+
+// From the one with the larger real part.
+Tensor logaddexp_complex(const Tensor& a, const Tensor& b) {
+  const Tensor first = a.real() >= b.real(), largest = where(first, a, b);
+  const Tensor sum = largest + log1p(exp(where(first, b, a) - largest));
+  return where((a == b) & isinf(a), a, sum);
+}
+
+}  // namespace
+
 Tensor logaddexp(const In& a, const In& b) {
+  if (const DType type = result_type(a, b); is_complex(type)) return zip_in(type, a, b, logaddexp_complex);
   return zip_floating("logaddexp_cpu", a, b, [](const Tensor& a, const Tensor& b) {
     return where((a == b) & isinf(a), a, maximum(a, b) + log1p(exp(-abs(a - b))));
   });
@@ -45,6 +61,7 @@ Tensor logaddexp2(const In& a, const In& b) {
 }
 
 Tensor xlogy(const In& x, const In& y) {
+  if (const DType type = result_type(x, y); is_complex(type)) not_implemented_for("xlogy_cpu", type);
   return zip_real(x, y, [](const Tensor& x, const Tensor& y) { return where(isnan(y), y, where(x == 0, 0, x * log(y))); });
 }
 
@@ -110,10 +127,12 @@ Tensor log_ndtr(const In& x) {
 }
 
 Tensor xlog1py(const In& x, const In& y) {
+  if (const DType type = result_type(x, y); is_complex(type)) not_implemented_for("xlog1py_cpu", type);
   return zip_real(x, y, [](const Tensor& x, const Tensor& y) { return where(isnan(y), y, where(x == 0, 0, x * log1p(y))); });
 }
 
 Tensor spherical_bessel_j0(const In& x) {
+  refuse_complex("spherical_bessel_j0_cpu", x);
   return map_wide("spherical_bessel_j0_cpu", x, [](const Tensor& x) { return where(isinf(x), 0, where(x == 0, 1, sin(x) / x)); });
 }
 

@@ -69,6 +69,12 @@ std::vector<Tensor> ViewMethods::split_with_sizes(SizesView sizes, std::int64_t 
   return parts;
 }
 
+std::vector<Tensor> ViewMethods::unsafe_chunk(std::int64_t chunks, std::int64_t dim) const { return chunk(chunks, dim); }
+std::vector<Tensor> ViewMethods::unsafe_split(std::int64_t size, std::int64_t dim) const { return split(size, dim); }
+std::vector<Tensor> ViewMethods::unsafe_split_with_sizes(SizesView sizes, std::int64_t dim) const {
+  return split_with_sizes(sizes, dim);
+}
+
 std::vector<Tensor> ViewMethods::chunk(std::int64_t chunks, std::int64_t dim) const {
   const Tensor& self = self_of(this);
   require(self.dim() > 0, "chunk expects at least a 1-dimensional tensor");

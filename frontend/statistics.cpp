@@ -9,7 +9,8 @@ namespace braze {
 namespace {
 
 void require_moments(std::string_view function, const Tensor& x) {
-  require<NotImplementedError>(is_float(x.dtype()), "{} only support floating point and complex dtypes", function);
+  require<NotImplementedError>(is_float(x.dtype()) || is_complex(x.dtype()),
+                               "{} only support floating point and complex dtypes", function);
 }
 
 // In a wider type than x's, so that what is far from zero keeps its digits.
@@ -18,6 +19,10 @@ struct Moments {
 };
 
 Moments moments(const Tensor& x, DimsView dims, double correction, bool keepdim) {
+  if (is_complex(x.dtype())) {
+    const Moments re = moments(x.real(), dims, correction, keepdim), im = moments(x.imag(), dims, correction, keepdim);
+    return {complex(re.mean, im.mean), re.var + im.var};
+  }
   const AxisMask mask = axis_mask(dims, x.dim());
   const Tensor wide = x.to(is_half(x.dtype()) ? DType::f32 : DType::f64);
   const double n = static_cast<double>(reduced_count(x, mask));
@@ -33,14 +38,14 @@ Tensor var(const In& x, DimsView dims, double correction, bool keepdim) {
   const SourceLine line(x.where());
   const Tensor& self = require_tensor("var", x);
   require_moments("std and var", self);
-  return moments(self, dims, correction, keepdim).var.to(self.dtype());
+  return moments(self, dims, correction, keepdim).var.to(component_type(self.dtype()));
 }
 
 Tensor std(const In& x, DimsView dims, double correction, bool keepdim) {
   const Tensor& self = require_tensor("std", x);
   require_moments("std and var", self);
   const SourceLine line(x.where());
-  return sqrt(moments(self, dims, correction, keepdim).var).to(self.dtype());
+  return sqrt(moments(self, dims, correction, keepdim).var).to(component_type(self.dtype()));
 }
 
 VarAndMean var_mean(const In& x, DimsView dims, double correction, bool keepdim) {
@@ -48,7 +53,7 @@ VarAndMean var_mean(const In& x, DimsView dims, double correction, bool keepdim)
   const Tensor& self = require_tensor("var_mean", x);
   require_moments("var_mean", self);
   const Moments m = moments(self, dims, correction, keepdim);
-  return {m.var.to(self.dtype()), m.mean.to(self.dtype())};
+  return {m.var.to(component_type(self.dtype())), m.mean.to(self.dtype())};
 }
 
 StdAndMean std_mean(const In& x, DimsView dims, double correction, bool keepdim) {
@@ -56,7 +61,7 @@ StdAndMean std_mean(const In& x, DimsView dims, double correction, bool keepdim)
   require_moments("std_mean", self);
   const SourceLine line(x.where());
   const Moments m = moments(self, dims, correction, keepdim);
-  return {sqrt(m.var).to(self.dtype()), m.mean.to(self.dtype())};
+  return {sqrt(m.var).to(component_type(self.dtype())), m.mean.to(self.dtype())};
 }
 
 Tensor cov(const In& x, std::int64_t correction, const Tensor& fweights, const Tensor& aweights) {
@@ -87,7 +92,7 @@ Tensor cov(const In& x, std::int64_t correction, const Tensor& fweights, const T
   const Tensor sums = weighted_rows.sum(1, true);
   if (!weights.defined()) {
     const Tensor centred = sub(rows, div(sums, n));
-    return div(matmul(centred, centred.t()), std::max<std::int64_t>(0, n - correction)).squeeze();
+    return div(matmul(centred, centred.t().conj()), std::max<std::int64_t>(0, n - correction)).squeeze();
   }
   const Tensor total = weights.sum({}, false);
   const Tensor centred = sub(rows, div(sums, total));
@@ -95,7 +100,7 @@ Tensor cov(const In& x, std::int64_t correction, const Tensor& fweights, const T
   Tensor lost = full({}, correction, {total.dtype()});
   if (aweights.defined()) lost = div(mul(mul(weights, aweights).sum({}, false), correction), total);
   const Tensor divisor = maximum(sub(total, lost), 0);
-  return div(matmul(mul(centred, weights), centred.t()), divisor).squeeze();
+  return div(matmul(mul(centred, weights), centred.t().conj()), divisor).squeeze();
 }
 
 Tensor corrcoef(const In& x) {
@@ -105,9 +110,9 @@ Tensor corrcoef(const In& x) {
   const SourceLine line(x.where());
   const Tensor c = cov(x);
   if (c.dim() == 0) return div(c, c);
-  const Tensor deviations = sqrt(c.diagonal());
+  const Tensor deviations = sqrt(c.diagonal().real());
   const Tensor scaled = div(div(c, deviations.unsqueeze(1)), deviations.unsqueeze(0));
-  return scaled.clamp(-1, 1);
+  return is_complex(c.dtype()) ? complex(scaled.real().clamp(-1, 1), scaled.imag().clamp(-1, 1)) : scaled.clamp(-1, 1);
 }
 
 }  // namespace braze

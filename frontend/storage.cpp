@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "frontend/engine/state.h"
 #include "frontend/tensor_impl.h"
@@ -45,7 +47,8 @@ const engine::Value& Storage::value() const {
   return value_;
 }
 
-engine::Value Storage::value(DType type) const {
+engine::Value Storage::value(DType surface) const {
+  const DType type = component_type(surface);
   const engine::Value& now = value();
   if (now.type().dtype == type) return now;
   engine::evaluate({&now, 1});
@@ -56,6 +59,7 @@ engine::Value Storage::value(DType type) const {
 }
 
 void Storage::resize(std::int64_t count, DType type) {
+  if (is_complex(type)) return resize(2 * count, component_type(type));
   require(!value_->shared.load(std::memory_order_relaxed), "Trying to resize storage that is not resizable");
   require(!(active_trace && active_trace->existed(*this)), "a storage from outside cannot be resized while a function is traced");
   require_writable();
@@ -92,13 +96,28 @@ void Storage::require_writable() const {
   require(!read_only_, "this tensor's memory is read-only; clone() it before writing to it");
 }
 
-// A failed write keeps its operands: the first is the version before it.
+// A write that has not succeeded keeps its operands: the first is the version before it. What is written on a failed version
+// fails too, so the last good one is found by bisection.
 void Storage::recover() {
   const auto failed = [](const engine::Value& v) { return v->state.load(std::memory_order_acquire) == engine::State::failed; };
-  engine::Value good = value_;
   const auto writes = [](ir::Op op) { return op == ir::Op::store || op == ir::Op::put || op == ir::Op::accumulate; };
-  while (failed(good) && writes(good->op)) good = engine::Value(good->in()[0]);
-  if (failed(good) || good == value_) return;
+  if (!failed(value_)) return;
+  std::vector<engine::Value> versions = {value_};  // the newest first; the last one is good, where any is
+  while (versions.back()->may_fault && !versions.back()->evaluated()) {
+    if (!writes(versions.back()->op)) break;
+    versions.push_back(engine::Value(versions.back()->in()[0]));
+  }
+  const auto fails = [](const engine::Value& version) {
+    try {
+      engine::evaluate({&version, 1});
+      return false;
+    } catch (const Error&) {
+      return true;
+    }
+  };
+  const auto found = std::partition_point(versions.begin() + 1, versions.end(), fails);
+  if (found == versions.end()) return;
+  engine::Value good = *found;
   hold(good);
   std::swap(value_, good);
   let_go(good);

@@ -126,6 +126,7 @@ void copy_strided(const std::byte* from, const Geometry& g, std::int64_t element
 
 std::uint64_t only_element(const Tensor& tensor) {
   const TensorImpl& impl = checked(tensor);
+  invariant(!is_complex(impl.dtype()), "a complex element has 64 bits and more");
   require(impl.numel() == 1, "a Tensor with {} elements cannot be converted to Scalar", impl.numel());
   const std::byte* data = evaluated_data(impl);
   const std::int64_t element = size_of(impl.type->dtype);
@@ -136,18 +137,29 @@ std::uint64_t only_element(const Tensor& tensor) {
 
 }  // namespace
 
-double Tensor::item_double(std::source_location) const {
+std::complex<double> Tensor::item_complex(std::source_location where) const {
+  if (!braze::is_complex(checked(*this).dtype())) return item_double(where);
+  require(numel() == 1, "a Tensor with {} elements cannot be converted to Scalar", numel());
+  std::complex<double> z;
+  to(complex128, where).copy_to(&z, complex128);
+  return z;
+}
+
+double Tensor::item_double(std::source_location where) const {
+  if (braze::is_complex(checked(*this).dtype())) return Scalar(item_complex(where)).to_double();
   const std::uint64_t bits = convert_element(only_element(*this), dtype(), DType::f64);
   return std::bit_cast<double>(bits);
 }
 
-std::int64_t Tensor::item_int(std::source_location) const {
+std::int64_t Tensor::item_int(std::source_location where) const {
+  if (braze::is_complex(checked(*this).dtype())) return Scalar(item_complex(where)).to_int();
   return static_cast<std::int64_t>(convert_element(only_element(*this), dtype(), DType::i64));
 }
 
 Tensor::operator bool() const {
   require(numel() != 0, "Boolean value of Tensor with no values is ambiguous");
   require(numel() == 1, "Boolean value of Tensor with more than one value is ambiguous");
+  if (braze::is_complex(dtype())) return item_complex() != 0.0;
   return convert_element(only_element(*this), dtype(), DType::boolean) != 0;
 }
 
@@ -156,19 +168,31 @@ void Tensor::copy_to(void* destination, DType dtype) const {
   require<TypeError>(dtype == impl.type->dtype, "a tensor of {} is read as {}", info(impl.type->dtype).torch_name,
                      info(dtype).torch_name);
   if (impl.numel() == 0) return;
+  if (impl.conjugate) return resolve_conj().copy_to(destination, dtype);
   const std::byte* data = evaluated_data(impl);
   copy_strided(data, impl.layout(), element_size(), static_cast<std::byte*>(destination));
 }
 
+namespace {
+
+// Memory shows a conjugated view's elements as they are not.
+const TensorImpl& not_conjugated(const Tensor& tensor) {
+  const TensorImpl& impl = checked(tensor);
+  require(!impl.conjugate, "a tensor that has its conjugate bit set shows no memory of its own: use resolve_conj() first");
+  return impl;
+}
+
+}  // namespace
+
 const void* Tensor::data() const {
-  const TensorImpl& impl = checked(*this);
+  const TensorImpl& impl = not_conjugated(*this);
   return evaluated_data(impl) + storage_offset() * element_size();
 }
 
 const void* Tensor::storage_data() const { return evaluated_data(checked(*this)); }
 
 Tensor::Exported Tensor::export_memory() const {
-  const TensorImpl& impl = checked(*this);
+  const TensorImpl& impl = not_conjugated(*this);
   auto* start = static_cast<std::byte*>(impl.storage->share());
   void* data = start ? start + storage_offset() * element_size() : nullptr;
   return {data, std::shared_ptr<void>(data, [held = impl.storage](void*) { held->unshare(); })};
@@ -205,7 +229,7 @@ std::string Tensor::describe() const noexcept try {
 }
 
 std::string Tensor::dump(std::string_view stage) const {
-  const engine::Value value = read(checked(*this), {});
+  const engine::Value value = read_as(checked(*this), dtype(), {});
   return engine::stage_text(engine::pending_module({&value, 1}), stage);
 }
 

@@ -83,7 +83,7 @@ class Storage : public Counted<Storage> {
   engine::Value value(DType type) const;
   // A write. `value` has as many bytes; its dtype becomes the storage's.
   void set(engine::Value value);
-  // To `count` elements of `type`: the first ones stay, new ones are zero. Throws Error where the host shares the memory.
+  // To `count` elements of `type` (complex ones count as such): the first ones stay, new ones are zero. Throws Error where the host shares the memory.
   void resize(std::int64_t count, DType type);
   // Where the current value is a write that failed: back to the last good version.
   void recover();
@@ -163,7 +163,9 @@ class TensorImpl : public Counted<TensorImpl> {
   engine::TypeRef type;      // dtype and sizes, all numbers
   GeometryRef geometry;      // none: row-major from the storage's start, nearly always the whole of it
   Pointer<TensorImpl> base;  // of a view: the tensor that is no view
+  bool conjugate = false;    // of a complex tensor: it shows the storage's elements conjugated
   void* host = nullptr;      // see Tensor::host_object
+  bool requires_grad = false;
 
   DType dtype() const { return type->dtype; }
   std::int64_t numel() const {
@@ -180,6 +182,8 @@ class TensorImpl : public Counted<TensorImpl> {
 // ---- making tensors ----
 // A new storage that holds `value`, whole and row-major.
 Tensor wrap(engine::Value value);
+// The same for elements of `dtype`; of a complex one `value` has a last axis of two more, real and imaginary part.
+Tensor wrap(engine::Value value, DType dtype);
 // A new storage that holds `value`, seen by axes permuted: axis i of the tensor is axis order[i] of the value.
 Tensor wrap_permuted(engine::Value value, std::span<const std::uint8_t> order);
 // Another layout on the same storage: a view of `base`, or of what that is a view of.
@@ -202,19 +206,26 @@ Tensor& self_of(Methods* methods) {
 // ---- access ----
 // The impl, or Error when the tensor is undefined.
 TensorImpl& checked(const Tensor& tensor);
-// The tensor's elements now, as a value of its sizes.
+// The tensor's elements now, as a value of its sizes. Throws NotImplementedError for a complex tensor: whoever knows what to do with
+// one calls read_as.
 engine::Value read(const TensorImpl& tensor, ir::Location where);
-// Writes `value` (the tensor's sizes and dtype) through the layout. Throws Error where elements overlap or memory is read-only.
+// The same cast to `type`. Elements of a complex type are pairs of reals: the value has a last axis of two more.
+engine::Value read_as(const TensorImpl& tensor, DType type, ir::Location where);
+// The sizes of the value that holds elements of `type`: `sizes`, and a last axis of two for a complex type.
+Dims value_sizes(DType type, std::span<const std::int64_t> sizes);
+// Writes `value` (the tensor's value_sizes and dtype) through the layout. Throws Error where elements overlap or memory is read-only.
 void write(TensorImpl& tensor, engine::Value value, ir::Location where);
 // The same, for a number or a tensor of other sizes or dtype: broadcasts and casts first.
 void write_cast(TensorImpl& tensor, const In& value, ir::Location where);
+// Warns where elements of `from` lose their imaginary part as `to`, once in a process.
+void warn_discards_imaginary(DType from, DType to);
 // Throws where `operand` shares memory with the tensor that a write to it would change under it, as PyTorch does.
 void require_no_partial_overlap(const TensorImpl& target, const In& operand);
 // Throws where write would: read-only memory, elements that overlap.
 void require_writable(const TensorImpl& tensor);
-// Elements at flat positions (i64) of the tensor's storage.
+// Elements at flat positions (i64) of the tensor's storage; of a complex tensor pairs, as read_as gives them.
 engine::Value read_at(const TensorImpl& tensor, const engine::Value& positions, ir::Location where);
-// Combines `values` (this dtype, positions' sizes) into the storage, in order. Refuses what write refuses.
+// Combines `values` (this dtype, value_sizes of positions' sizes) into the storage, in order. Refuses what write refuses.
 void write_at(TensorImpl& tensor, const engine::Value& positions, const engine::Value& values, ir::Put::Combine combine,
               ir::Location where);
 
@@ -230,8 +241,10 @@ engine::Value cast(const engine::Value& value, DType type, ir::Location where);
 engine::Value expand(const engine::Value& value, std::span<const std::int64_t> sizes, ir::Location where);
 engine::Value reshape(const engine::Value& value, std::span<const std::int64_t> sizes, ir::Location where);
 engine::Value permute(const engine::Value& value, std::span<const std::uint8_t> order, ir::Location where);
-// A user's scalar, as an argument of rank 0 in `type`, converted as PyTorch converts it.
+// A user's scalar, as an argument of rank 0 in `type`, converted as PyTorch converts it; two of them in a complex type.
 engine::Value scalar_value(Scalar scalar, DType type);
+// The same for a number that a composite writes, seen by passes.
+engine::Value constant_value(Scalar scalar, DType type);
 ir::Literal to_literal(Scalar scalar, DType type);
 
 ir::Type make_type(DType type, std::span<const std::int64_t> sizes);

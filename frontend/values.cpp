@@ -41,6 +41,12 @@ ir::Type make_type(DType type, std::span<const std::int64_t> sizes) {
   return out;
 }
 
+Dims value_sizes(DType type, std::span<const std::int64_t> sizes) {
+  Dims out(sizes);
+  if (is_complex(type)) out.push_back(2);
+  return out;
+}
+
 Dims sizes_of(const ir::Type& type) {
   Dims out;
   for (const ir::Extent& e : type.shape) out.push_back(e.number());
@@ -142,9 +148,25 @@ engine::Value permute(const engine::Value& value, std::span<const std::uint8_t> 
 }
 
 ir::Literal to_literal(Scalar scalar, DType type) {
-  return scalar.is_floating() ? ir::literal(type, scalar.to_double()) : ir::literal(type, scalar.to_int());
+  return scalar.is_floating() || scalar.is_complex() ? ir::literal(type, scalar.to_double()) : ir::literal(type, scalar.to_int());
 }
 
-engine::Value scalar_value(Scalar scalar, DType type) { return engine::scalar_argument(to_literal(scalar, type)); }
+namespace {
+
+// Of a complex type both parts, side by side.
+template <class Make>
+engine::Value number(Scalar scalar, DType type, Make make) {
+  if (!is_complex(type)) return make(to_literal(scalar, type));
+  const std::complex<double> z = scalar.to_complex();
+  const std::int64_t one[] = {1};
+  const engine::Value parts[] = {reshape(make(to_literal(z.real(), component_type(type))), one, {}),
+                                 reshape(make(to_literal(z.imag(), component_type(type))), one, {})};
+  return engine::record(ir::Op::concat, parts, ir::Concat{0, 2}, {});
+}
+
+}  // namespace
+
+engine::Value scalar_value(Scalar scalar, DType type) { return number(scalar, type, engine::scalar_argument); }
+engine::Value constant_value(Scalar scalar, DType type) { return number(scalar, type, engine::constant); }
 
 }  // namespace braze

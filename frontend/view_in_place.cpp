@@ -87,7 +87,8 @@ Tensor& ViewMethods::set_() {
   Tensor& self = self_of(this);
   const std::int64_t none[] = {0};
   const std::int64_t one[] = {1};
-  return set_(wrap(braze::expand(engine::constant(to_literal(0, checked(self).dtype())), none, {})), 0,
+  const DType type = checked(self).dtype();
+  return set_(wrap(braze::expand(constant_value(0, type), value_sizes(type, none), {}), type), 0,
               SizesView(std::span<const std::int64_t>(none)), SizesView(std::span<const std::int64_t>(one)));
 }
 
@@ -105,6 +106,7 @@ Tensor& ViewMethods::set_(const Tensor& source, std::int64_t storage_offset, Siz
           info(source.dtype()).scalar_name, info(impl.dtype()).scalar_name);
   Geometry g = strided(source, sizes, given ? strides : SizesView(std::span<const std::int64_t>(row_major)), storage_offset);
   impl.storage = source.impl()->storage;
+  impl.conjugate = source.impl()->conjugate;
   impl.base = {};
   impl.set_layout(impl.dtype(), std::move(g));
   return self;
@@ -116,10 +118,14 @@ void ViewMethods::set_data(const Tensor& other) {
   const DType type = from.dtype();
   Geometry g = from.layout();
   impl.storage = from.storage;
+  impl.conjugate = from.conjugate;
   impl.base = {};
   impl.set_layout(type, std::move(g));
 }
 
-Tensor& ViewMethods::detach_() { return self_of(this); }
+Tensor& ViewMethods::detach_() {
+  checked(self_of(this)).requires_grad = false;
+  return self_of(this);
+}
 
 }  // namespace braze

@@ -87,6 +87,7 @@ std::span<const std::uint8_t> channels_last_order(MemoryFormat format) {
 }
 
 bool is_non_overlapping_and_dense(const Geometry& g) {
+  if (std::find(g.sizes.begin(), g.sizes.end(), 0) != g.sizes.end()) return true;
   Dims order(g.sizes.size());
   std::iota(order.begin(), order.end(), std::int64_t{0});
   const auto stride = [&](std::int64_t axis) { return g.strides[static_cast<std::size_t>(axis)]; };
@@ -160,7 +161,8 @@ Tensor copy_laid_out(const Tensor& x, DType type, const Dims& strides, ir::Locat
     slowest_first.strides.push_back(g.strides[axis]);
   }
   const Tensor ordered = on_storage(x.impl()->storage, x.dtype(), std::move(slowest_first));
-  engine::Value value = cast(read(*ordered.impl(), where), type, where);
+  ordered.impl()->conjugate = x.impl()->conjugate;
+  engine::Value value = read_as(*ordered.impl(), type, where);
   if (mask != 0) value = engine::record(ir::Op::flip, {&value, 1}, ir::Axes{mask}, where);
   value = engine::owned(value);
   return on_storage(StoragePointer::adopt(new Storage(std::move(value), false)), type, {0, g.sizes, strides});

@@ -12,6 +12,9 @@ namespace {
 
 Tensor alias(const Tensor& x) { return make_view(x, checked(x).layout()); }
 
+// A view even where the conjugate is the number itself.
+Tensor conj_view(const Tensor& x) { return is_complex(checked(x).dtype()) ? x.conj() : alias(x); }
+
 void drop_axis(Geometry& g, std::size_t axis) {
   g.sizes.erase(axis);
   g.strides.erase(axis);
@@ -104,24 +107,23 @@ Tensor ViewMethods::mT() const {
   return transpose(-2, -1);
 }
 
-// Without complex numbers a conjugate is the number itself.
 Tensor ViewMethods::H() const {
   const std::int64_t rank = self_of(this).dim();
   require(rank == 0 || rank == 2, "tensor.H is only supported on matrices (2-D tensors). Got {}-D tensor.{}", rank,
           rank > 2 ? " For batches of matrices, consider using tensor.mH" : "");
-  return rank == 0 ? alias(self_of(this)) : transpose(0, 1);
+  return rank == 0 ? conj_view(self_of(this)) : conj_view(transpose(0, 1));
 }
 
 Tensor ViewMethods::mH() const {
   const std::int64_t rank = self_of(this).dim();
   require(rank >= 2, "tensor.mH is only supported on matrices or batches of matrices. Got {}-D tensor.", rank);
-  return transpose(-2, -1);
+  return conj_view(transpose(-2, -1));
 }
 
 Tensor ViewMethods::adjoint() const {
   const std::int64_t rank = self_of(this).dim();
   require(rank >= 2, "tensor.adjoint() is only supported on matrices or batches of matrices. Got {}-D tensor.", rank);
-  return transpose(-2, -1);
+  return conj_view(transpose(-2, -1));
 }
 
 Tensor ViewMethods::permute(SizesView dims) const {
@@ -219,6 +221,8 @@ Tensor ViewMethods::view(DType dtype) const {
   const Tensor& self = self_of(this);
   Geometry g = checked(self).layout();
   const std::int64_t from = size_of(self.dtype()), to = size_of(dtype);
+  require(!self.impl()->conjugate || dtype == self.dtype(),
+          "torch.Tensor.view is not supported for conjugate view tensors when converting to a different dtype.");
   if (from == to) return make_view(self, std::move(g), dtype);
   const std::string_view a = info(self.dtype()).scalar_name, b = info(dtype).scalar_name;
   require(!g.sizes.empty(), "self.dim() cannot be 0 to view {} as {} (different element sizes)", a, b);
@@ -257,7 +261,8 @@ Tensor ViewMethods::reshape(SizesView sizes, std::source_location where) const {
   const Geometry g = checked(self).layout();
   const Dims wanted = inferred_sizes(sizes, g.numel());
   if (const std::optional<Dims> strides = view_strides(g, wanted)) return make_view(self, {g.offset, wanted, *strides});
-  return wrap(braze::reshape(read(*self.impl(), location(where)), wanted, location(where)));
+  const DType type = self.dtype();
+  return wrap(braze::reshape(read_as(*self.impl(), type, location(where)), value_sizes(type, wanted), location(where)), type);
 }
 
 Tensor ViewMethods::reshape_as(const Tensor& other, std::source_location where) const { return reshape(other.sizes(), where); }

@@ -302,9 +302,11 @@ void Execution::fold(const FlatOp& op) {
   moved_.resize(op.lanes * joiner.width);  // lane by lane
   for (std::uint32_t lane = 0; lane < op.lanes; ++lane)
     for (std::size_t i = 0; i < joiner.width; ++i) moved_[lane * joiner.width + i] = lanes(fold.lanes[i])[lane];
-  for (std::uint32_t half = op.lanes / 2; half > 0; half /= 2)
+  for (std::uint32_t half = op.lanes / 2; half >= lanes_in_order; half /= 2)
     for (std::uint32_t lane = 0; lane < half; ++lane)
       join(joiner, &moved_[lane * joiner.width], &moved_[(lane + half) * joiner.width]);
+  for (std::uint32_t lane = 1; lane < std::min(op.lanes, lanes_in_order); ++lane)
+    join(joiner, &moved_[0], &moved_[lane * joiner.width]);
   for (std::size_t i = 0; i < joiner.width; ++i) *lanes(fold.results[i]) = moved_[i];
 }
 

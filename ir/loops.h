@@ -129,7 +129,10 @@ struct Combine {
   std::vector<Instruction> body;
   std::vector<ValueId> results;
 };
-// Joins the W lanes of carried vectors into uniform values by the tree W/2, ..., 2, 1: lane i with lane i + h.
+// Joins the W lanes of carried vectors into uniform values: by the tree W/2, ..., 8 (lane i with lane i + h) as long as more than
+// eight are left, and those eight in order. In order, because eight elements or fewer then add up from left to right, as
+// whoever checks a small sum by hand expects (and as PyTorch's ten times 0.1, which is not quite 1).
+inline constexpr std::uint32_t lanes_in_order = 8;
 struct Fold {
   std::vector<ValueId> results, lanes;
   std::uint32_t combine;  // numbers Kernel::combines

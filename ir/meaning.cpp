@@ -172,6 +172,28 @@ std::uint64_t evaluate(Op op, DType type, std::span<const std::uint64_t> operand
   return result;
 }
 
+bool may_fault(Op op, DType type) {
+  using Row = std::array<bool, dtype_count>;
+  static const auto table = [] {
+    std::array<Row, op_count> faults{};
+    for (int i = 0; i < op_count; ++i)
+      for (DType t : all_dtypes) {
+        const auto o = static_cast<Op>(i);
+        bool& entry = faults[static_cast<std::size_t>(i)][static_cast<std::size_t>(t)];
+        if (info(o).op_class == OpClass::binary && accepts(o, t)) {  // one divided by zero tells
+          Fault fault = Fault::none;
+          const std::uint64_t operands[] = {evaluate_cast(DType::boolean, t, 1), 0};
+          evaluate(o, t, operands, &fault);
+          entry = fault != Fault::none;
+        } else {
+          entry = info(o).routine() || o == Op::wrap_index || o == Op::take || o == Op::put;
+        }
+      }
+    return faults;
+  }();
+  return table[static_cast<std::size_t>(op)][static_cast<std::size_t>(type)];
+}
+
 std::uint64_t evaluate_cast(DType from, DType to, std::uint64_t bits) {
   return evaluate(Instruction{.op = Primitive::convert, .type = to, .from = from}, bits);
 }

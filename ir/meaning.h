@@ -31,6 +31,9 @@ std::uint64_t evaluate_cast(DType from, DType to, std::uint64_t bits);
 // How many primitives `build` appends, constants apart; a library call counts 20, a division or square root 4.
 int cost(Op op, DType type);
 
+// Whether operands of dtype `type` exist on which `op` fails: a division by zero, an index out of range, what a routine refuses.
+bool may_fault(Op op, DType type);
+
 // The dtype of an elementwise op's result.
 constexpr DType result_type(Op op, DType type) { return info(op).result == ResultType::boolean ? DType::boolean : type; }
 

@@ -2,8 +2,8 @@
 // bits whatever is fused with it, however many threads run it, and however wide the vectors are.
 //
 //  * Inner (the reduced axes are the operand's last): blocks of 2048 elements. Within a block element i goes to lane i mod 64; a
-//    lane starts at the identity and takes its elements in order; lanes join by the tree 32, 16, 8, 4, 2, 1 (lane i with
-//    lane i + h).
+//    lane starts at the identity and takes its elements in order; lanes join by the tree 32, 16, 8 (lane i with lane i + h), and
+//    the eight that are left in order.
 //  * Outer (kept axes follow): per column, blocks of 32 rows. A block starts at the identity and takes its rows in order.
 //  * Blocks join pairwise, (0,1), (2,3), ..., an odd last one moving up as it is, until one is left. Nothing to reduce is one
 //    empty block: the identity.
@@ -46,8 +46,9 @@ T reduce_inner(std::span<const T> elements, T identity, F combine) {
     std::vector<T> lanes(inner_lanes, identity);
     const std::size_t end = std::min<std::size_t>(begin + inner_block, elements.size());
     for (std::size_t i = begin; i < end; ++i) lanes[i % inner_lanes] = combine(lanes[i % inner_lanes], elements[i]);
-    for (std::size_t half = inner_lanes / 2; half > 0; half /= 2)
+    for (std::size_t half = inner_lanes / 2; half >= lanes_in_order; half /= 2)
       for (std::size_t lane = 0; lane < half; ++lane) lanes[lane] = combine(lanes[lane], lanes[lane + half]);
+    for (std::size_t lane = 1; lane < lanes_in_order; ++lane) lanes[0] = combine(lanes[0], lanes[lane]);
     blocks.push_back(lanes[0]);
   }
   return join_pairwise(std::move(blocks), combine);

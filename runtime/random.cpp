@@ -6,10 +6,13 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <numbers>
+#include <optional>
 #include <vector>
 
 #include "ir/half.h"
+#include "runtime/routines.h"
 
 namespace braze::runtime {
 
@@ -35,10 +38,13 @@ static_assert(sizeof(State) == ir::generator_bytes);
 
 class Mersenne {
  public:
-  explicit Mersenne(GeneratorBytes bytes) : bytes_(bytes) { std::memcpy(&state_, bytes.data(), sizeof state_); }
+  explicit Mersenne(GeneratorBytes bytes, bool may_stop = false) : bytes_(bytes), may_stop_(may_stop) {
+    std::memcpy(&state_, bytes.data(), sizeof state_);
+  }
   ~Mersenne() { std::memcpy(bytes_.data(), &state_, sizeof state_); }
   Mersenne(const Mersenne&) = delete;
 
+  bool may_stop() const { return may_stop_; }
   std::uint32_t next32() {
     LegacyState& s = state_.legacy;
     if (--s.left == 0) refill();
@@ -51,6 +57,22 @@ class Mersenne {
   std::uint64_t next64() {
     const std::uint64_t high = next32();
     return high << 32 | next32();
+  }
+  // As many words passed over: no more than the twists that they need.
+  void skip32(std::uint64_t count) {
+    LegacyState& s = state_.legacy;
+    while (count > 0) {
+      if (s.left == 1) {
+        refill();
+        ++s.next;
+        --count;
+        continue;
+      }
+      const std::uint64_t here = std::min<std::uint64_t>(count, static_cast<std::uint64_t>(s.left - 1));
+      s.left -= static_cast<std::int32_t>(here);
+      s.next += here;
+      count -= here;
+    }
   }
   // [0, 1) with `digits` random bits.
   double uniform(int digits) {
@@ -72,9 +94,21 @@ class Mersenne {
     s.normal_is_valid = 1;
     return radius * std::cos(theta);
   }
+  void skip_normals(std::uint64_t count) {
+    if (count > 0 && state_.legacy.normal_is_valid) normal(), --count;
+    if (count < 2) {
+      if (count == 1) normal();
+      return;
+    }
+    constexpr std::uint64_t words_a_pair = 4;
+    const std::uint64_t pairs = (count - 1) / 2;  // but for the last, whose second number may be left over
+    skip32(pairs * words_a_pair);
+    for (count -= 2 * pairs; count > 0; --count) normal();
+  }
 
  private:
   void refill() {
+    routines::answer_stop(may_stop_);
     std::uint64_t* s = state_.legacy.state;
     const auto mix = [](std::uint64_t u, std::uint64_t v) {
       return (((u & 0x80000000) | (v & 0x7fffffff)) >> 1) ^ (v & 1 ? 0x9908b0df : 0);
@@ -85,6 +119,7 @@ class Mersenne {
   }
 
   GeneratorBytes bytes_;
+  bool may_stop_;
   State state_;
 };
 
@@ -165,24 +200,30 @@ void fill_normal(Mersenne& g, std::int64_t count, double mean, double deviation,
   using Wide = typename Bits<T>::Wide;
   const auto draw_uniform = [&] { return static_cast<Wide>(g.uniform(uniform_digits<T>)); };
   if constexpr (is_half_type<T>) {
-    for (std::int64_t i = 0; i < count; i += 16) {
-      std::array<Wide, 16> block;
-      for (Wide& v : block) v = draw_uniform();
-      normal_sixteen(block.data(), static_cast<Wide>(mean), static_cast<Wide>(deviation));
-      std::transform(block.begin(), block.end(), out + std::min(i, count - 16), Bits<T>::round);
-    }
+    routines::in_blocks((count + 15) / 16, g.may_stop(), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        std::array<Wide, 16> block;
+        for (Wide& v : block) v = draw_uniform();
+        normal_sixteen(block.data(), static_cast<Wide>(mean), static_cast<Wide>(deviation));
+        std::transform(block.begin(), block.end(), out + std::min(i * 16, count - 16), Bits<T>::round);
+      }
+    });
     return;
   }
-  std::vector<Wide> data(static_cast<std::size_t>(count));
-  for (Wide& v : data) v = draw_uniform();
-  for (std::int64_t i = 0; i + 16 <= count; i += 16)
-    normal_sixteen(&data[static_cast<std::size_t>(i)], static_cast<Wide>(mean), static_cast<Wide>(deviation));
+  const auto data = std::make_unique_for_overwrite<Wide[]>(static_cast<std::size_t>(count));
+  for (std::int64_t i = 0; i < count; ++i) data[static_cast<std::size_t>(i)] = draw_uniform();
+  routines::in_blocks(count / 16, g.may_stop(), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
+      normal_sixteen(&data[static_cast<std::size_t>(i * 16)], static_cast<Wide>(mean), static_cast<Wide>(deviation));
+  });
   if (count % 16 != 0) {
-    Wide* tail = data.data() + count - 16;
+    Wide* tail = data.get() + count - 16;
     for (int j = 0; j < 16; ++j) tail[j] = draw_uniform();
     normal_sixteen(tail, static_cast<Wide>(mean), static_cast<Wide>(deviation));
   }
-  for (std::int64_t i = 0; i < count; ++i) out[i] = Bits<T>::round(data[static_cast<std::size_t>(i)]);
+  routines::in_blocks(count, g.may_stop(), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) out[i] = Bits<T>::round(data[static_cast<std::size_t>(i)]);
+  });
 }
 
 // Hoermann's transformed rejection (1993) for large rates, Knuth's product for small ones.
@@ -334,7 +375,54 @@ bool draw_elements(ir::Draw::Kind kind, Mersenne& g, std::int64_t count, const D
   }
 }
 
+// How many words a draw takes whose every element takes the same number; none for the others.
+std::optional<std::uint64_t> words_of(ir::Draw::Kind kind, DType type, std::uint64_t count, const DrawParameter& a,
+                                      const DrawParameter& b) {
+  using Kind = ir::Draw::Kind;
+  const std::uint64_t wide = type == DType::f64 ? 2 : 1;
+  switch (kind) {
+    case Kind::uniform:
+      return count * wide;
+    case Kind::normal:  // in blocks; a tail is drawn with what precedes it
+      if (count < 16 || a.each || b.each) return std::nullopt;
+      return (count + (count % 16 != 0 ? 16 : 0)) * wide;
+    case Kind::exponential:
+    case Kind::cauchy:
+    case Kind::geometric:
+    case Kind::randint_to_end:
+      return count * 2;
+    case Kind::bernoulli:
+      if (a.each || b.each) return std::nullopt;  // which may be refused
+      return count * (parameter<double>(b, 0) == 53 ? 2 : 1);
+    case Kind::randint: {
+      if (a.each || b.each) return std::nullopt;
+      const std::uint64_t range =
+          static_cast<std::uint64_t>(parameter<std::int64_t>(b, 0)) - static_cast<std::uint64_t>(parameter<std::int64_t>(a, 0));
+      return count * (range == 0 || range >= std::uint64_t{1} << 28 ? 2 : 1);
+    }
+    case Kind::random:
+      return count * (type == DType::f64 || type == DType::i64 ? 2 : 1);
+    case Kind::permutation:
+      return count == 0 ? 0 : (count - 1) * (count >= std::numeric_limits<std::uint32_t>::max() / 20 ? 2 : 1);
+    default:
+      return std::nullopt;
+  }
+}
+
 }  // namespace
+
+bool advance(ir::Draw::Kind kind, DType type, std::int64_t count, DrawParameter a, DrawParameter b, GeneratorBytes state) {
+  using Kind = ir::Draw::Kind;
+  const auto elements = static_cast<std::uint64_t>(count);
+  if (kind == Kind::bernoulli && !a.each && !(parameter<double>(a, 0) >= 0 && parameter<double>(a, 0) <= 1)) return false;
+  if (const auto words = words_of(kind, type, elements, a, b)) {
+    Mersenne(state).skip32(*words);
+    return true;
+  }
+  if (kind != Kind::normal && kind != Kind::normal_serial && kind != Kind::log_normal) return false;
+  Mersenne(state).skip_normals(elements);
+  return true;
+}
 
 void seed_generator(GeneratorBytes bytes, std::uint64_t seed) {
   State state{};
@@ -353,8 +441,9 @@ std::uint64_t initial_seed(std::span<const std::byte, ir::generator_bytes> bytes
   return seed;
 }
 
-bool draw(ir::Draw::Kind kind, DType type, std::int64_t count, DrawParameter a, DrawParameter b, GeneratorBytes state, void* out) {
-  Mersenne g(state);
+bool draw(ir::Draw::Kind kind, DType type, std::int64_t count, DrawParameter a, DrawParameter b, GeneratorBytes state, void* out,
+          bool may_stop) {
+  Mersenne g(state, may_stop);
   switch (type) {
     case DType::boolean:
       return draw_elements<bool>(kind, g, count, a, b, out);

@@ -26,6 +26,11 @@ struct DrawParameter {
 
 // Draws `count` elements of `type` in order and advances `state`. False where a parameter is out of its range (a probability outside
 // [0, 1], a negative rate): what was drawn until then is void.
-bool draw(ir::Draw::Kind kind, DType type, std::int64_t count, DrawParameter a, DrawParameter b, GeneratorBytes state, void* out);
+// Throws routines::Stopped once a stop was requested and `may_stop`.
+bool draw(ir::Draw::Kind kind, DType type, std::int64_t count, DrawParameter a, DrawParameter b, GeneratorBytes state, void* out,
+          bool may_stop = false);
+// Leaves `state` as such a draw would, without its values. False, and nothing done, where only drawing tells: how many words a draw
+// takes depends on them (poisson), or a parameter may be out of its range.
+bool advance(ir::Draw::Kind kind, DType type, std::int64_t count, DrawParameter a, DrawParameter b, GeneratorBytes state);
 
 }  // namespace braze::runtime

@@ -59,6 +59,21 @@ namespace routines {
 ir::Fault in_parallel(std::int64_t count, std::int64_t work, bool may_stop,
                       const std::function<void(std::int64_t, std::int64_t)>& range);
 
+// What a routine may throw once a stop was requested and its call may stop; run_routine makes it Fault::stopped.
+struct Stopped {};
+void answer_stop(bool may_stop);
+
+// Calls body(begin, end) for blocks of [0, count) in order, each of them milliseconds, and answers stops between them: for long loops of
+// one thread.
+template <class F>
+void in_blocks(std::int64_t count, bool may_stop, const F& body) {
+  constexpr std::int64_t block = 1 << 16;
+  for (std::int64_t begin = 0; begin < count; begin += block) {
+    answer_stop(may_stop);
+    body(begin, begin + block < count ? begin + block : count);
+  }
+}
+
 }  // namespace routines
 
 }  // namespace braze::runtime

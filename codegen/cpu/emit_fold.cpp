@@ -34,21 +34,30 @@ void Emitter::emit_fold(const ir::Fold& fold) {
     for (const Parts& parts : lanes) tuple.push_back(parts[p]);
     return tuple;
   };
-  for (std::size_t half = lanes[0].size() / 2; half > 0; half /= 2)
-    for (std::size_t p = 0; p < half; ++p) {
-      const std::vector<llvm::Value*> joined = combine(how, part_of(p), part_of(p + half));
+  const unsigned part_lanes = lanes_of(lanes[0][0]);
+  std::size_t parts = lanes[0].size();
+  for (; parts > 1 && parts * part_lanes > ir::lanes_in_order; parts /= 2)
+    for (std::size_t p = 0; p < parts / 2; ++p) {
+      const std::vector<llvm::Value*> joined = combine(how, part_of(p), part_of(p + parts / 2));
       for (std::size_t k = 0; k < lanes.size(); ++k) lanes[k][p] = joined[k];
     }
+  const auto slice_of = [&](std::span<llvm::Value* const> tuple, unsigned first, unsigned count) {
+    std::vector<llvm::Value*> slices;
+    for (llvm::Value* vector : tuple) slices.push_back(instructions_.slice(vector, first, count));
+    return slices;
+  };
   std::vector<llvm::Value*> tuple = part_of(0);
-  for (unsigned half = lanes_of(tuple[0]) / 2; half > 0; half /= 2) {
-    std::vector<llvm::Value*> low, high;
-    for (llvm::Value* vector : tuple) {
-      low.push_back(instructions_.slice(vector, 0, half));
-      high.push_back(instructions_.slice(vector, half, half));
+  for (unsigned half = part_lanes / 2; half >= ir::lanes_in_order; half /= 2)
+    tuple = combine(how, slice_of(tuple, 0, half), slice_of(tuple, half, half));
+  std::vector<llvm::Value*> joined;
+  for (std::size_t p = 0; p < parts; ++p) {
+    if (p > 0) tuple = part_of(p);
+    for (unsigned lane = 0; lane < lanes_of(tuple[0]); ++lane) {
+      const std::vector<llvm::Value*> next = slice_of(tuple, lane, 1);
+      joined = joined.empty() ? next : combine(how, joined, next);
     }
-    tuple = combine(how, low, high);
   }
-  for (std::size_t k = 0; k < fold.results.size(); ++k) define(fold.results[k], tuple[k]);
+  for (std::size_t k = 0; k < fold.results.size(); ++k) define(fold.results[k], joined[k]);
 }
 
 // Registers have no addresses, so their tree is written out; that of memory is two loops.

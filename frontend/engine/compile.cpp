@@ -9,6 +9,7 @@
 #include "frontend/engine/engine.h"
 #include "frontend/engine/state.h"
 #include "ir/error.h"
+#include "runtime/launch.h"
 #include "runtime/threads.h"
 
 namespace braze::engine {
@@ -122,6 +123,11 @@ void explain_fusion(const passes::Module& module) {
   }
 }
 
+// Between passes and between kernels; nothing has run by then, so what was pending stays pending.
+void answer_stop() {
+  if (runtime::stopping()) fail<Error>("evaluation was stopped");
+}
+
 }  // namespace
 
 std::span<const std::string_view> stage_names() { return stages; }
@@ -136,12 +142,15 @@ passes::Options compile_options(bool fuse) {
 std::shared_ptr<const runtime::Executable> build_executable(passes::Module module, const passes::Options& options) {
   const auto start = std::chrono::steady_clock::now();
   dump_stages(module);
-  module = passes::run_pipeline(std::move(module), options);
+  passes::Trace trace;
+  trace.after = [](std::string_view, const passes::Module&, double) { answer_stop(); };
+  module = passes::run_pipeline(std::move(module), options, Stage::steps, trace);
   explain_fusion(module);
   ir::Program program = std::move(module.program);
   std::vector<runtime::KernelEntry> entries(program.kernels.size());
   // Kernels compile in parallel; one alone stays on the caller.
   runtime::executor().run(static_cast<std::int64_t>(entries.size()), [&](std::int64_t i) {
+    answer_stop();
     entries[static_cast<std::size_t>(i)] = compile_kernel(program.kernels[static_cast<std::size_t>(i)], false);
   });
   if (explains(Explain::compile)) {

@@ -8,6 +8,7 @@
 #include "frontend/engine/pool.h"
 #include "frontend/engine/state.h"
 #include "ir/error.h"
+#include "ir/meaning.h"
 
 namespace braze::engine {
 
@@ -34,6 +35,8 @@ Node* Node::create(ir::Op op, std::span<const Value> in, unsigned results, ir::L
   void* memory = in.size() <= pooled_operands ? NodePool::allocate() : ::operator new(sizeof(Node) + in.size() * sizeof(Value));
   Node* node = ::new (memory) Node(op, static_cast<std::uint32_t>(in.size()), static_cast<std::uint8_t>(results), height + 1);
   for (std::size_t i = 0; i < in.size(); ++i) ::new (static_cast<void*>(node->in().data() + i)) Value(in[i]);
+  for (const Value& v : in) node->may_fault = node->may_fault || (v->may_fault && !v->evaluated());
+  if (!in.empty()) node->may_fault = node->may_fault || ir::may_fault(op, in[0].type().dtype);
   node->file = location.file;
   node->line = location.line;
   return node;

@@ -117,6 +117,8 @@ class Node {
   std::atomic<bool> pinned{false};  // evaluated, and only pending nodes refer to it: counted in pinned_bytes()
   // The host may write to the memory at any moment (or the memory of what this node renames): whoever reads it runs at once.
   std::atomic<bool> shared{false};
+  // Evaluating it may fail: by its own op, or by one that was pending when it was recorded.
+  bool may_fault = false;
   const std::uint32_t operand_count;
   const std::uint32_t height;          // longest path to a leaf, in nodes
   std::uint32_t mark = 0, number = 0;  // of the walk that saw it last

@@ -98,7 +98,10 @@ Value create(ir::Op op, std::span<const Value> in, const ir::Attributes& attribu
   ir::infer(op, attributes, {types, in.size()}, {out, results});
   keep_within_limits(in);
   Node* node = Node::create(op, in, results, location);
-  for (unsigned r = 0; r < results; ++r) node->types[r] = share_type(std::move(out[r]), in);
+  for (unsigned r = 0; r < results; ++r) {
+    invariant(!is_complex(out[r].dtype), "{} of a complex dtype, which the IR has not", ir::name(op));
+    node->types[r] = share_type(std::move(out[r]), in);
+  }
   if (keep_attributes) node->attributes = AttributesRef::make(attributes);
   return finish(node);
 }
@@ -194,6 +197,7 @@ Value owned(const Value& value) {
 }
 
 const TypeRef& scalar_type(DType type) {
+  invariant(!is_complex(type), "a scalar of a complex dtype, which the IR has not");
   static const auto* types = [] {
     auto* all = new std::array<TypeRef, dtype_count>;
     for (DType t : all_dtypes) (*all)[static_cast<std::size_t>(t)] = TypeRef::make(ir::Type{t, {}});

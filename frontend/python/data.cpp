@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <complex>
 #include <cstring>
 
 #include "braze/host.h"
@@ -50,7 +51,7 @@ DType dtype_of_item(PyObject* p) {
   if (is_tensor(p)) return tensor_of(p).dtype();
   if (is_numpy_scalar(p)) return dtype_of_numpy(Object::steal(PyObject_GetAttrString(p, "dtype")).get());
   if (PyFloat_Check(p)) return get_default_dtype();
-  if (PyComplex_Check(p)) raise(PyExc_TypeError, "complex data is not supported: {}", repr_text(p));
+  if (PyComplex_Check(p)) return complex_type(get_default_dtype());
   if (p == Py_None) raise(PyExc_RuntimeError, "Could not infer dtype of NoneType");
   raise(PyExc_RuntimeError, "Could not infer dtype of {}", type_name(p));
 }
@@ -104,6 +105,7 @@ class Filler {
       return;
     }
     if (is_sequence(p)) raise(PyExc_TypeError, "not a sequence");
+    if (is_complex(type_)) return put_complex(p);
     std::uint64_t bits = 0;
     if (is_float(type_)) {
       const double value = number(p);
@@ -117,6 +119,17 @@ class Filler {
     }
     std::memcpy(to_, &bits, static_cast<std::size_t>(size_of(type_)));  // little-endian, as every target
     to_ += size_of(type_);
+  }
+
+  void put_complex(PyObject* p) {
+    if (!is_number(p)) raise(PyExc_TypeError, "must be complex number, not {}", type_name(p));
+    const std::complex<double> z = to_scalar(p).to_complex();
+    const DType part = component_type(type_);
+    for (const double value : {z.real(), z.imag()}) {
+      const std::uint64_t bits = convert_element(std::bit_cast<std::uint64_t>(value), DType::f64, part);
+      std::memcpy(to_, &bits, static_cast<std::size_t>(size_of(part)));
+      to_ += size_of(part);
+    }
   }
 
   static double number(PyObject* p) {
@@ -161,11 +174,12 @@ class Filler {
 
 DType dtype_of_numpy(PyObject* numpy_dtype) {
   const std::string name = text_of(Object::steal(PyObject_GetAttrString(numpy_dtype, "name")).get());
-  for (const DType t : all_dtypes)
+  for (const DType t : surface_dtypes)
     if (name == info(t).torch_name) return t;
   raise(PyExc_TypeError,
-        "can't convert np.ndarray of type {}. The only supported types are: float64, float32, float16, int64, int32, int16, int8, "
-        "uint8, and bool.",
+        "can't convert np.ndarray of type {}. The only supported types are: float64, float32, float16, complex64, complex128, "
+        "int64, int32, "
+        "int16, int8, uint8, and bool.",
         name == "str" || name.starts_with("str") ? "numpy.str_" : "numpy." + name);
 }
 
@@ -212,6 +226,16 @@ Tensor tensor_from_data(PyObject* data, std::optional<DType> type) {
 namespace {
 
 PyObject* element(const std::byte* at, DType type) {
+  if (type == complex64) {
+    std::complex<float> z;
+    std::memcpy(&z, at, sizeof z);
+    return PyComplex_FromDoubles(z.real(), z.imag());
+  }
+  if (type == complex128) {
+    std::complex<double> z;
+    std::memcpy(&z, at, sizeof z);
+    return PyComplex_FromDoubles(z.real(), z.imag());
+  }
   std::uint64_t bits = 0;
   std::memcpy(&bits, at, static_cast<std::size_t>(size_of(type)));
   if (type == DType::boolean) return Py_NewRef(bits ? Py_True : Py_False);

@@ -1,4 +1,5 @@
 // From rows to Python callables: rows are gathered by namespace and name, and each name becomes one object.
+#include <algorithm>
 #include <cstring>
 #include <map>
 
@@ -115,14 +116,36 @@ PyObject* get_module(PyObject* self, void*) {
   return PyUnicode_FromString((f.space.empty() || f.is_method() ? "braze" : "braze." + f.space).c_str());
 }
 
+std::string doc_text(const Function& f) {
+  std::string text;
+  for (const Signature& s : f.signatures()) {
+    text += s.text + (s.result.empty() ? " -> Tensor" : "") + "\n";
+    if (*s.row->doc) text += "\n" + std::string(s.row->doc) + "\n\n";
+  }
+  return text;
+}
+
+bool has_doc(const Function& f) {
+  return std::any_of(f.rows.begin(), f.rows.end(), [](const Row* row) { return *row->doc; });
+}
+
+// Of a function that says nothing itself: the one of its name elsewhere, or the one that it is the in-place form of.
+const Function* explained_by(const Function& f) {
+  const bool in_place = f.name.ends_with('_');
+  for (const std::string& name : {f.name, in_place ? f.name.substr(0, f.name.size() - 1) : std::string()})
+    for (const std::string_view space :
+         {std::string_view(f.space), std::string_view(), std::string_view("Tensor"), std::string_view("nn.functional")})
+      if (const Function* other = find_function(space, name); other && has_doc(*other)) return other;
+  return nullptr;
+}
+
 PyObject* get_doc(PyObject* self, void*) {
   return guarded([&] {
-    std::string text;
     const Function& f = *reinterpret_cast<Callable*>(self)->function;
-    for (const Signature& s : f.signatures()) {
-      text += s.text + (s.result.empty() ? " -> Tensor" : "") + "\n";
-      if (*s.row->doc) text += "\n" + std::string(s.row->doc) + "\n\n";
-    }
+    std::string text = doc_text(f);
+    if (!has_doc(f))
+      if (const Function* other = explained_by(f))
+        text += (f.name.ends_with('_') && !other->name.ends_with('_') ? "\nIn place: " : "\nAs ") + doc_text(*other);
     return PyUnicode_FromString(text.c_str());
   });
 }

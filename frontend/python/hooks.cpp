@@ -44,6 +44,11 @@ const Known& look_up(PyFrameObject* frame) {
   return entry;
 }
 
+// Where warnings are errors, that error.
+void warn(const char* text) {
+  if (PyGILState_Check() && PyErr_WarnEx(PyExc_UserWarning, text, 1) < 0) throw PythonError{};
+}
+
 Host::Line current_line() {
   if (!PyGILState_Check()) return {};
   PyFrameObject* frame = PyEval_GetFrame();
@@ -144,7 +149,7 @@ void release_later(PyObject* object) {
 }
 
 void install_hooks() {
-  static const Host host{current_line, enter, leave};
+  static const Host host{current_line, warn, enter, leave};
   main_thread = PyThread_get_thread_ident();
   set_host(&host);
 }

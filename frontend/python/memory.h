@@ -5,8 +5,8 @@
 
 namespace braze::python {
 
-PyObject* to_dlpack(const Tensor& tensor);  // a capsule; the storage stays shared until its consumer is done
-Tensor from_dlpack(PyObject* capsule);      // uses the capsule up
+PyObject* to_capsule(const Tensor& tensor);  // of DLPack; the storage stays shared until its consumer is done
+Tensor from_capsule(PyObject* capsule);      // uses the capsule up
 // (address of the first element, a token that keeps the memory shared).
 PyObject* export_memory(const Tensor& tensor);
 // `owner` lives as long as the tensor's storage. Strides in elements.

@@ -42,8 +42,8 @@ void add_memory(nb::module_& m) {
                                       owner.ptr(), writable));
           });
         });
-  m.def("to_dlpack", [](nb::handle t) { return object([&] { return to_dlpack(tensor_argument(t)); }); });
-  m.def("from_dlpack_capsule", [](nb::handle capsule) { return object([&] { return wrap(from_dlpack(capsule.ptr())); }); });
+  m.def("to_dlpack", [](nb::handle t) { return object([&] { return to_capsule(tensor_argument(t)); }); });
+  m.def("from_dlpack_capsule", [](nb::handle capsule) { return object([&] { return wrap(from_capsule(capsule.ptr())); }); });
   m.def("from_bytes", [](nb::bytes bytes, nb::handle type) {
     return object([&] {
       const DType t = to_dtype(type.ptr());

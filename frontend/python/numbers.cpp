@@ -37,9 +37,7 @@ bool is_a(PyObject* p, PyObject* NumpyTypes::* type) {
   return types && PyObject_TypeCheck(p, reinterpret_cast<PyTypeObject*>(types->*type));
 }
 
-bool is_integer_tensor(PyObject* p) {
-  return is_tensor(p) && tensor_of(p).dim() == 0 && !is_float(tensor_of(p).dtype()) && tensor_of(p).dtype() != DType::boolean;
-}
+bool is_integer_tensor(PyObject* p) { return is_tensor(p) && tensor_of(p).dim() == 0 && is_integer(tensor_of(p).dtype()); }
 
 std::int64_t from_python_int(PyObject* p, PyObject* error = PyExc_ValueError, const char* words = "Overflow when unpacking long long") {
   int overflow = 0;
@@ -87,14 +85,18 @@ Scalar to_scalar(PyObject* p) {
   if (PyLong_Check(p)) return from_python_int(p, PyExc_OverflowError, "int too big to convert");
   if (is_tensor(p)) {
     const Tensor& t = tensor_of(p);
+    if (is_complex(t.dtype())) return t.item_complex();
     if (is_float(t.dtype())) return t.item_double();
     if (t.dtype() == DType::boolean) return static_cast<bool>(t);
     return t.item_int();
   }
   if (is_boolean(p)) return PyObject_IsTrue(p) == 1;
   if (is_integer(p)) return to_integer(p);
-  if (PyComplex_Check(p) || is_a(p, &NumpyTypes::complex))
-    raise(PyExc_TypeError, "complex numbers are not supported here: {}", repr_text(p));
+  if (PyComplex_Check(p) || is_a(p, &NumpyTypes::complex)) {
+    const Py_complex z = PyComplex_AsCComplex(p);
+    if (PyErr_Occurred()) throw PythonError{};
+    return std::complex<double>(z.real, z.imag);
+  }
   return to_real(p);
 }
 
@@ -104,6 +106,8 @@ PyObject* from_scalar(const Scalar& scalar) {
       return Py_NewRef(scalar.to_int() ? Py_True : Py_False);
     case Scalar::Kind::integer:
       return PyLong_FromLongLong(scalar.to_int());
+    case Scalar::Kind::complex:
+      return PyComplex_FromDoubles(scalar.to_complex().real(), scalar.to_complex().imag());
     default:
       return PyFloat_FromDouble(scalar.to_double());
   }

@@ -133,10 +133,16 @@ PyTypeObject* named_tuple(const std::string& name, const std::vector<std::string
   PyTypeObject*& type = made[key];
   if (type) return type;
   auto* description = new std::vector<PyStructSequence_Field>;
-  for (const std::string& f : fields) description->push_back({(new std::string(f))->c_str(), nullptr});
+  std::string doc = "What " + name + "() returns: ";
+  for (const std::string& f : fields) {
+    const std::string position = "Result " + std::to_string(description->size()) + " of " + name + "().";
+    description->push_back({(new std::string(f))->c_str(), (new std::string(position))->c_str()});
+    doc += f + (description->size() == fields.size() ? "." : ", ");
+  }
   description->push_back({nullptr, nullptr});
   auto* full_name = new std::string("braze.return_types." + name);
-  auto* desc = new PyStructSequence_Desc{full_name->c_str(), nullptr, description->data(), static_cast<int>(fields.size())};
+  auto* desc = new PyStructSequence_Desc{full_name->c_str(), (new std::string(doc))->c_str(), description->data(),
+                                         static_cast<int>(fields.size())};
   type = PyStructSequence_NewType(desc);
   if (!type) throw PythonError{};
   type->tp_repr = named_tuple_repr;

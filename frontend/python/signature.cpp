@@ -319,13 +319,11 @@ PyObject* to_python(const std::vector<double>& value) {
 
 namespace {
 
-int category(DType t) { return t == DType::boolean ? 0 : is_float(t) ? 2 : 1; }
-
 enum class Writing { in_place, out_exact, out_cast };
 
 void write_result(const Tensor& result, Tensor& target, Writing how) {
   const DType from = result.dtype(), to = target.dtype();
-  require(category(from) <= category(to), "result type {} can't be cast to the desired output type {}", info(from).scalar_name,
+  require(can_cast(from, to), "result type {} can't be cast to the desired output type {}", info(from).scalar_name,
           info(to).scalar_name);
   require(from == to || how != Writing::out_exact, "Expected out tensor to have dtype {}, but got {} instead",
           info(from).torch_name, info(to).torch_name);

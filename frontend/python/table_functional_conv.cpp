@@ -92,9 +92,10 @@ const Rows rows{
      },
      "The greatest of each window, with return_indices also where it stands in the flattened input."},
     {"max_pool1d_with_indices(Tensor input, int[1] kernel_size, int[1]? stride=None, int[1] padding=0, int[1] dilation=1, bool "
-     "ceil_mode=False)",
+     "ceil_mode=False) -> (Tensor, Tensor)",
      functional | function,
-     [](Arguments& a) { return max_pool1d_with_indices(a.in(0), a.ints(1), a.ints(2), a.ints(3), a.ints(4), a.boolean(5)); }},
+     [](Arguments& a) { return max_pool1d_with_indices(a.in(0), a.ints(1), a.ints(2), a.ints(3), a.ints(4), a.boolean(5)); },
+     "max_pool1d, and the index of each maximum in its plane."},
     {"avg_pool1d(Tensor input, int[1] kernel_size, int[1]? stride=None, int[1] padding=0, bool ceil_mode=False, bool "
      "count_include_pad=True)",
      functional | function,
@@ -121,9 +122,10 @@ const Rows rows{
      },
      "The greatest of each window, with return_indices also where it stands in the flattened input."},
     {"max_pool2d_with_indices(Tensor input, int[2] kernel_size, int[2]? stride=None, int[2] padding=0, int[2] dilation=1, bool "
-     "ceil_mode=False)",
+     "ceil_mode=False) -> (Tensor, Tensor)",
      functional,
-     [](Arguments& a) { return max_pool2d_with_indices(a.in(0), a.ints(1), a.ints(2), a.ints(3), a.ints(4), a.boolean(5)); }},
+     [](Arguments& a) { return max_pool2d_with_indices(a.in(0), a.ints(1), a.ints(2), a.ints(3), a.ints(4), a.boolean(5)); },
+     "max_pool2d, and the index of each maximum in its plane."},
     {"avg_pool2d(Tensor input, int[2] kernel_size, int[2]? stride=None, int[2] padding=0, bool ceil_mode=False, bool "
      "count_include_pad=True, int? divisor_override=None)",
      functional,
@@ -152,9 +154,10 @@ const Rows rows{
      },
      "The greatest of each window, with return_indices also where it stands in the flattened input."},
     {"max_pool3d_with_indices(Tensor input, int[3] kernel_size, int[3]? stride=None, int[3] padding=0, int[3] dilation=1, bool "
-     "ceil_mode=False)",
+     "ceil_mode=False) -> (Tensor, Tensor)",
      functional,
-     [](Arguments& a) { return max_pool3d_with_indices(a.in(0), a.ints(1), a.ints(2), a.ints(3), a.ints(4), a.boolean(5)); }},
+     [](Arguments& a) { return max_pool3d_with_indices(a.in(0), a.ints(1), a.ints(2), a.ints(3), a.ints(4), a.boolean(5)); },
+     "max_pool3d, and the index of each maximum in its plane."},
     {"avg_pool3d(Tensor input, int[3] kernel_size, int[3]? stride=None, int[3] padding=0, bool ceil_mode=False, bool "
      "count_include_pad=True, int? divisor_override=None)",
      functional,

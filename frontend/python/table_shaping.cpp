@@ -35,7 +35,7 @@ const Rows rows{
     // braze/_shaping.py lets these be given one by one too.
     {"block_diag(Tensor[] tensors)", function, [](Arguments& a) { return block_diag(a.tensors(0)); },
      "Matrices along the diagonal. https://pytorch.org/docs/stable/generated/torch.block_diag.html"},
-    {"meshgrid(Tensor[] tensors, *, str? indexing=None)", function,
+    {"meshgrid(Tensor[] tensors, *, str? indexing=None) -> Tensor[]", function,
      [](Arguments& a) { return meshgrid(a.tensors(0), a.none(1) ? "ij" : a.string(1)); },
      "Coordinates of a grid. https://pytorch.org/docs/stable/generated/torch.meshgrid.html"},
     {"cartesian_prod(Tensor[] tensors)", function, [](Arguments& a) { return cartesian_prod(a.tensors(0)); },
@@ -96,14 +96,16 @@ const Rows rows{
      [](Arguments& a) { return a.tensor(0).diag_embed(a.integer(1), a.integer(2), a.integer(3)); },
      "The last dim as diagonals. https://pytorch.org/docs/stable/generated/torch.diag_embed.html"},
     {"fill_diagonal_(Tensor input, Scalar fill_value, bool wrap=False)", method,
-     [](Arguments& a) -> Tensor& { return a.self().fill_diagonal_(a.scalar(1), a.boolean(2)); }},
+     [](Arguments& a) -> Tensor& { return a.self().fill_diagonal_(a.scalar(1), a.boolean(2)); },
+     "Writes the value on the main diagonal, of all dims; wrap=True starts anew below a square of a tall matrix."},
     {"kron(Tensor input, Tensor other)", function | method | out, [](Arguments& a) { return kron(a.in(0), a.in(1)); },
      "Each element of input times the whole of other. https://pytorch.org/docs/stable/generated/torch.kron.html"},
     {"pad(Tensor input, int[] pad, str mode=\"constant\", Scalar? value=None)", functional,
      [](Arguments& a) { return pad(a.in(0), a.ints(1), a.string(2), a.scalar_or_none(3)); },
      "Pairs (low, high) from the last dim backwards. https://pytorch.org/docs/stable/generated/torch.nn.functional.pad.html"},
     {"constant_pad_nd(Tensor input, int[] pad, Scalar value=0)", function,
-     [](Arguments& a) { return constant_pad_nd(a.in(0), a.ints(1), a.scalar(2)); }},
+     [](Arguments& a) { return constant_pad_nd(a.in(0), a.ints(1), a.scalar(2)); },
+     "Padded with a value: (before, after) of the last dim, then of the one before it, and so on."},
 
     {"copy_(Tensor input, Tensor|Scalar source, bool non_blocking=False)", method,
      [](Arguments& a) -> Tensor& { return a.self().copy_(a.in(1)); }, "Written, broadcast and cast to this dtype."},
@@ -116,9 +118,9 @@ const Rows rows{
        return filled;
      },
      "A copy filled with a value."},
-    {"zero_(Tensor input)", method | function, [](Arguments& a) -> Tensor& { return a.self().zero_(); }},
+    {"zero_(Tensor input)", method | function, [](Arguments& a) -> Tensor& { return a.self().zero_(); }, "Writes zeros."},
     {"is_same_size(Tensor input, Tensor other) -> bool", method | function,
-     [](Arguments& a) { return a.tensor(0).sizes() == a.tensor(1).sizes(); }},
+     [](Arguments& a) { return a.tensor(0).sizes() == a.tensor(1).sizes(); }, "Whether both have the same shape."},
 };
 
 }  // namespace

@@ -108,13 +108,13 @@ const Rows rows{
     {"isin(Tensor|Scalar elements, Tensor|Scalar test_elements, *, bool assume_unique=False, bool invert=False)", function | out,
      [](Arguments& a) { return isin(a.in(0), a.in(1), a.boolean(3)); }, "Whether each element is among `test_elements`."},
 
-    {"unique(Tensor input, bool sorted=True, bool return_inverse=False, bool return_counts=False, int? dim=None)", both,
+    {"unique(Tensor input, bool sorted=True, bool return_inverse=False, bool return_counts=False, int? dim=None) -> object", both,
      [](Arguments& a) {
        const UniqueOptions options{a.boolean(2), a.boolean(3), a.integer_or_none(4)};
        return asked_for(unique(a.in(0), options), options);
      },
      "The different elements, or slices along `dim`, sorted; on request the inverse and counts."},
-    {"unique_consecutive(Tensor input, bool return_inverse=False, bool return_counts=False, int? dim=None)", both,
+    {"unique_consecutive(Tensor input, bool return_inverse=False, bool return_counts=False, int? dim=None) -> object", both,
      [](Arguments& a) {
        const UniqueOptions options{a.boolean(1), a.boolean(2), a.integer_or_none(3)};
        return asked_for(unique_consecutive(a.in(0), options), options);

@@ -84,6 +84,7 @@ std::optional<In> quick_operand(PyObject* p) {
     return std::nullopt;
   }
   if (PyBool_Check(p)) return In(p == Py_True);
+  if (PyComplex_CheckExact(p)) return In(std::complex<double>(PyComplex_RealAsDouble(p), PyComplex_ImagAsDouble(p)));
   return std::nullopt;
 }
 
@@ -183,7 +184,7 @@ PyObject* negate(PyObject* self) {
 }
 PyObject* invert(PyObject* self) {
   return guarded([&] {
-    require<TypeError>(!is_float(tensor_of(self).dtype()),
+    require<TypeError>(!is_float(tensor_of(self).dtype()) && !is_complex(tensor_of(self).dtype()),
                        "~ (operator.invert) is only implemented on integer and Boolean-type tensors");
     return wrap(~In(tensor_of(self)));
   });
@@ -218,6 +219,7 @@ PyObject* compare(PyObject* a, PyObject* b, int operation) {
 // ---- as numbers ----
 
 PyObject* item(const Tensor& t) {
+  if (is_complex(t.dtype())) return from_scalar(t.item_complex());
   if (is_float(t.dtype())) return PyFloat_FromDouble(t.item_double());
   const std::int64_t value = t.item_int();
   if (t.dtype() == DType::boolean) return to_python_bool(value != 0);
@@ -233,6 +235,7 @@ int truth(PyObject* self) {
 PyObject* as_int(PyObject* self) {
   return guarded([&] {
     require<ValueError>(tensor_of(self).numel() == 1, "only one element tensors can be converted to Python scalars");
+    if (is_complex(tensor_of(self).dtype())) return PyLong_FromLongLong(tensor_of(self).item_int());
     const Object number = Object::steal(item(tensor_of(self)));
     return PyNumber_Long(number.get());
   });
@@ -248,7 +251,7 @@ PyObject* as_float(PyObject* self) {
 PyObject* as_index(PyObject* self) {
   return guarded([&] {
     const Tensor& t = tensor_of(self);
-    if (t.numel() != 1 || is_float(t.dtype()))
+    if (t.numel() != 1 || !(is_integer(t.dtype()) || t.dtype() == DType::boolean))
       raise(PyExc_TypeError, "only integer tensors of a single element can be converted to an index");
     return PyLong_FromLongLong(t.item_int());
   });
@@ -258,16 +261,7 @@ Py_hash_t hash(PyObject* self) { return _Py_HashPointer(self); }
 
 PyObject* show(PyObject* self) {
   return guarded([&] {
-    std::string text = tensor_of(self).str();
-    static PyObject* const mark = interned("_requires_grad");
-    if (PyObject* dict = reinterpret_cast<TensorObject*>(self)->dict; dict && PyDict_Contains(dict, mark) == 1) {
-      constexpr std::size_t line_width = 80;
-      const std::string_view suffix = "requires_grad=True";
-      const std::size_t newline = text.rfind('\n'), last_line = newline == text.npos ? text.size() : text.size() - newline - 1;
-      text.pop_back();
-      text += last_line + suffix.size() + 2 > line_width ? ",\n       " : ", ";
-      text += std::string(suffix) + ")";
-    }
+    const std::string text = tensor_of(self).str();
     return PyUnicode_FromStringAndSize(text.data(), static_cast<Py_ssize_t>(text.size()));
   });
 }
@@ -305,7 +299,17 @@ PyObject* size_of_tensor(const Tensor& t) {
   return make_size(sizes);
 }
 
-PyObject* imaginary_part(const Tensor&) { fail<TypeError>("imag is not implemented for tensors with non-complex dtypes."); }
+// x.real = y and x.imag = y write through the views.
+template <Tensor (ComplexMethods::*part)() const>
+int set_part(PyObject* self, PyObject* value, void*) {
+  return guarded_status([&] {
+    if (!value) raise(PyExc_AttributeError, "a part of a tensor cannot be deleted");
+    Tensor target = (tensor_of(self).*part)();
+    if (is_tensor(value)) return static_cast<void>(target.copy_(tensor_of(value)));
+    if (!is_number(value)) raise(PyExc_TypeError, "a part of a tensor is a tensor or a number, not {}", type_name(value));
+    target.copy_(In(to_scalar(value)));
+  });
+}
 
 PyObject* get_dict(PyObject* self, void*) {
   auto* object = reinterpret_cast<TensorObject*>(self);
@@ -330,6 +334,13 @@ int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
   return status;
 }
 
+int set_requires_grad(PyObject* self, PyObject* value, void*) {
+  return guarded_status([&] {
+    if (!value || !PyBool_Check(value)) raise(PyExc_RuntimeError, "requires_grad must be a bool");
+    tensor_of(self).requires_grad_(value == Py_True);
+  });
+}
+
 PyGetSetDef attributes[] = {
     {"shape", attribute<size_of_tensor>, nullptr, "The sizes, a braze.Size.", nullptr},
     {"dtype", attribute<[](const Tensor& t) { return Py_NewRef(dtype_object(t.dtype())); }>, nullptr, "The element type.", nullptr},
@@ -340,10 +351,16 @@ PyGetSetDef attributes[] = {
      nullptr},
     {"T", attribute<[](const Tensor& t) { return wrap(t.T()); }>, nullptr, "The dims reversed: a view.", nullptr},
     {"mT", attribute<[](const Tensor& t) { return wrap(t.mT()); }>, nullptr, "The last two dims swapped: a view.", nullptr},
-    {"real", attribute<[](const Tensor& t) { return wrap(t); }>, nullptr, "The tensor itself: it is real.", nullptr},
-    {"imag", attribute<imaginary_part>, nullptr, "Refuses real tensors.", nullptr},
+    {"real", attribute<[](const Tensor& t) { return wrap(t.real()); }>, set_part<&ComplexMethods::real>,
+     "The real parts: a view; a real tensor itself.", nullptr},
+    {"imag", attribute<[](const Tensor& t) { return wrap(t.imag()); }>, set_part<&ComplexMethods::imag>,
+     "The imaginary parts: a view. Refuses real tensors.", nullptr},
     {"_version", attribute<[](const Tensor& t) { return PyLong_FromLongLong(t.version()); }>, nullptr,
      "Writes to the storage so far.", nullptr},
+    {"requires_grad", attribute<[](const Tensor& t) { return PyBool_FromLong(t.requires_grad()); }>, set_requires_grad,
+     "Whether gradients are asked for: the mark alone, this version of braze computes none.", nullptr},
+    {"is_leaf", attribute<[](const Tensor& t) { return PyBool_FromLong(t.is_leaf()); }>, nullptr,
+     "Whether the user made it.", nullptr},
     {"__dict__", get_dict, set_dict, nullptr, nullptr},
     {}};
 

@@ -16,27 +16,34 @@ struct DTypeObject {
   PyObject_HEAD DType type;
 };
 PyTypeObject* dtype_type = nullptr;
-std::array<PyObject*, dtype_count> dtypes{};
+std::array<PyObject*, surface_dtype_count> dtypes{};
 
 DType type_of(PyObject* self) { return reinterpret_cast<DTypeObject*>(self)->type; }
 
 PyObject* dtype_repr(PyObject* self) { return PyUnicode_FromFormat("braze.%s", info(type_of(self)).torch_name.data()); }
 PyObject* dtype_reduce(PyObject* self, PyObject*) { return PyUnicode_FromString(info(type_of(self)).torch_name.data()); }
-PyObject* dtype_module(PyObject*, void*) { return PyUnicode_FromString("braze"); }
 PyObject* dtype_is_floating(PyObject* self, void*) { return to_python_bool(is_float(type_of(self))); }
-PyObject* dtype_is_complex(PyObject*, void*) { return to_python_bool(false); }
+PyObject* dtype_is_complex(PyObject* self, void*) { return to_python_bool(is_complex(type_of(self))); }
 PyObject* dtype_is_signed(PyObject* self, void*) { return to_python_bool(is_signed(type_of(self))); }
 PyObject* dtype_itemsize(PyObject* self, void*) { return PyLong_FromLong(size_of(type_of(self))); }
 PyObject* dtype_same(PyObject* self, PyObject*) { return Py_NewRef(self); }
+PyObject* dtype_to_real(PyObject* self, PyObject*) { return Py_NewRef(dtype_object(component_type(type_of(self)))); }
+PyObject* dtype_to_complex(PyObject* self, PyObject*) {
+  return guarded([&] {
+    const DType type = type_of(self);
+    require(type != DType::f16, "braze has no complex numbers of halves: {} has no complex dtype", info(type).torch_name);
+    return Py_NewRef(dtype_object(is_float(type) || is_complex(type) ? complex_type(type) : complex64));
+  });
+}
 
-PyGetSetDef dtype_attributes[] = {{"is_floating_point", dtype_is_floating, nullptr, nullptr, nullptr},
-                                  {"is_complex", dtype_is_complex, nullptr, nullptr, nullptr},
-                                  {"is_signed", dtype_is_signed, nullptr, nullptr, nullptr},
+PyGetSetDef dtype_attributes[] = {{"is_floating_point", dtype_is_floating, nullptr, "Whether elements are floats.", nullptr},
+                                  {"is_complex", dtype_is_complex, nullptr, "Whether elements are complex.", nullptr},
+                                  {"is_signed", dtype_is_signed, nullptr, "Whether elements may be negative.", nullptr},
                                   {"itemsize", dtype_itemsize, nullptr, "Bytes an element takes.", nullptr},
-                                  {"__module__", dtype_module, nullptr, nullptr, nullptr},
                                   {}};
 PyMethodDef dtype_methods[] = {{"__reduce__", dtype_reduce, METH_NOARGS, nullptr},
-                               {"to_real", dtype_same, METH_NOARGS, nullptr},
+                               {"to_real", dtype_to_real, METH_NOARGS, "The dtype of a complex dtype's parts."},
+                               {"to_complex", dtype_to_complex, METH_NOARGS, "The complex dtype that holds this one."},
                                {"__copy__", dtype_same, METH_NOARGS, nullptr},
                                {"__deepcopy__", dtype_same, METH_O, nullptr},
                                {}};
@@ -141,13 +148,15 @@ PyObject* dtype_object(DType type) { return dtypes[static_cast<std::size_t>(type
 
 bool is_dtype(PyObject* p) {
   return Py_TYPE(p) == dtype_type || p == reinterpret_cast<PyObject*>(&PyFloat_Type) ||
-         p == reinterpret_cast<PyObject*>(&PyLong_Type) || p == reinterpret_cast<PyObject*>(&PyBool_Type);
+         p == reinterpret_cast<PyObject*>(&PyLong_Type) || p == reinterpret_cast<PyObject*>(&PyBool_Type) ||
+         p == reinterpret_cast<PyObject*>(&PyComplex_Type);
 }
 
 DType to_dtype(PyObject* p) {
   if (Py_TYPE(p) == dtype_type) return type_of(p);
   if (p == reinterpret_cast<PyObject*>(&PyFloat_Type)) return DType::f64;
   if (p == reinterpret_cast<PyObject*>(&PyLong_Type)) return DType::i64;
+  if (p == reinterpret_cast<PyObject*>(&PyComplex_Type)) return complex128;
   return DType::boolean;
 }
 
@@ -181,8 +190,10 @@ void register_python_types(PyObject* device, PyObject* layout, PyObject* memory_
 
 void add_types(PyObject* module) {
   dtype_type = reinterpret_cast<PyTypeObject*>(Object::steal(PyType_FromSpec(&dtype_spec)).release());
+  check(PyObject_SetAttrString(reinterpret_cast<PyObject*>(dtype_type), "__module__",
+                               Object::steal(PyUnicode_FromString("braze")).get()));
   check(PyModule_AddObjectRef(module, "dtype", reinterpret_cast<PyObject*>(dtype_type)));
-  for (const DType t : all_dtypes) {
+  for (const DType t : surface_dtypes) {
     auto* object = PyObject_New(DTypeObject, dtype_type);
     if (!object) throw PythonError{};
     object->type = t;

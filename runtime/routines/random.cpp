@@ -39,15 +39,17 @@ Outcome draw(const RoutineCall& call) {
   std::byte own[ir::generator_bytes];
   std::byte* state = call.out[1].data ? call.out[1].as<std::byte>() : own;
   std::memcpy(state, call.in[0].data, sizeof own);
+  const auto parameter = [&](const RoutineArray& x) { return DrawParameter{x.data, !x.sizes.empty()}; };
+  const GeneratorBytes next(state, sizeof own);
   if (!call.out[0].data) {  // only the next state is wanted
+    if (advance(a.kind, a.type, call.out[0].elements(), parameter(call.in[1]), parameter(call.in[2]), next)) return {};
     const std::int64_t bytes = call.out[0].elements() * size_of(a.type);
     const auto unread = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(bytes));
     const RoutineArray out[] = {{a.type, call.out[0].sizes, unread.get()}, call.out[1]};
     return draw({call.op, call.attributes, call.in, out, call.may_stop});
   }
-  const auto parameter = [&](const RoutineArray& x) { return DrawParameter{x.data, !x.sizes.empty()}; };
-  const bool drawn = runtime::draw(a.kind, a.type, call.out[0].elements(), parameter(call.in[1]), parameter(call.in[2]),
-                                   GeneratorBytes(state, sizeof own), call.out[0].data);
+  const bool drawn = runtime::draw(a.kind, a.type, call.out[0].elements(), parameter(call.in[1]), parameter(call.in[2]), next,
+                                   call.out[0].data, call.may_stop);
   if (!drawn) return {ir::Fault::refused, complaint(a.kind)};
   return {};
 }

@@ -23,7 +23,7 @@ std::int64_t RoutineArray::elements() const { return product(sizes); }
 std::int64_t RoutineArray::before(std::size_t axis) const { return product(sizes.first(axis)); }
 std::int64_t RoutineArray::behind(std::size_t axis) const { return product(sizes.subspan(axis + 1)); }
 
-Outcome run_routine(const RoutineCall& call) {
+Outcome run_routine(const RoutineCall& call) try {
   switch (call.op) {
 #define BRAZE_ROUTINE(name, attributes, results) \
   case ir::Op::name:                             \
@@ -34,9 +34,15 @@ Outcome run_routine(const RoutineCall& call) {
   }
   invariant(false, "{} is no routine", ir::name(call.op));
   return {};
+} catch (const routines::Stopped&) {
+  return {ir::Fault::stopped};
 }
 
 namespace routines {
+
+void answer_stop(bool may_stop) {
+  if (may_stop && stopping()) throw Stopped{};
+}
 
 ir::Fault in_parallel(std::int64_t count, std::int64_t work, bool may_stop,
                       const std::function<void(std::int64_t, std::int64_t)>& range) {

@@ -68,14 +68,16 @@ Outcome scan(const RoutineCall& call) {
   if (!out) return {};
   const std::size_t axis = call.of<ir::Scan>().axis;
   const std::int64_t length = call.in[0].sizes[axis], behind = call.in[0].behind(axis);
-  return strips(call, [=](std::int64_t first, std::int64_t lines) {
+  return strips(call, [=, may_stop = call.may_stop](std::int64_t first, std::int64_t lines) {
     A so_far[strip];
     std::fill_n(so_far, lines, Join::template empty<A>);
-    for (std::int64_t i = 0, at = first; i < length; ++i, at += behind)
-      for (std::int64_t line = 0; line < lines; ++line) {
-        so_far[line] = Join::join(so_far[line], static_cast<A>(wide(x[at + line])));
-        out[at + line] = narrow<T>(so_far[line]);
-      }
+    in_blocks(length, may_stop, [=, &so_far](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin, at = first + begin * behind; i < end; ++i, at += behind)
+        for (std::int64_t line = 0; line < lines; ++line) {
+          so_far[line] = Join::join(so_far[line], static_cast<A>(wide(x[at + line])));
+          out[at + line] = narrow<T>(so_far[line]);
+        }
+    });
   });
 }
 
@@ -96,20 +98,22 @@ Outcome extremes(const RoutineCall& call) {
   auto* indices = call.out[1].as<std::int64_t>();
   const std::size_t axis = call.of<ir::Scan>().axis;
   const std::int64_t length = call.in[0].sizes[axis], behind = call.in[0].behind(axis);
-  return strips(call, [=](std::int64_t first, std::int64_t lines) {
+  return strips(call, [=, may_stop = call.may_stop](std::int64_t first, std::int64_t lines) {
     T best[strip];
     std::int64_t where[strip];
-    for (std::int64_t i = 0, at = first; i < length; ++i, at += behind)
-      for (std::int64_t line = 0; line < lines; ++line) {
-        const T next = x[at + line];
-        const bool wins = greatest ? wide(next) >= wide(best[line]) : wide(next) <= wide(best[line]);
-        if (i == 0 || is_nan(next) || (!is_nan(best[line]) && wins)) {
-          best[line] = next;
-          where[line] = i;
+    in_blocks(length, may_stop, [=, &best, &where](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin, at = first + begin * behind; i < end; ++i, at += behind)
+        for (std::int64_t line = 0; line < lines; ++line) {
+          const T next = x[at + line];
+          const bool wins = greatest ? wide(next) >= wide(best[line]) : wide(next) <= wide(best[line]);
+          if (i == 0 || is_nan(next) || (!is_nan(best[line]) && wins)) {
+            best[line] = next;
+            where[line] = i;
+          }
+          if (values) values[at + line] = best[line];
+          if (indices) indices[at + line] = where[line];
         }
-        if (values) values[at + line] = best[line];
-        if (indices) indices[at + line] = where[line];
-      }
+    });
   });
 }
 

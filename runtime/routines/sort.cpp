@@ -68,13 +68,15 @@ constexpr int digit_bits = 11;
 
 // Items by their keys; `other` has room for as many. The result is in `items`.
 template <class I>
-void radix_sort(I* items, I* other, std::int64_t count) {
+void radix_sort(I* items, I* other, std::int64_t count, bool may_stop) {
   constexpr int bits = 8 * static_cast<int>(sizeof(items->key)), passes = (bits + digit_bits - 1) / digit_bits;
   constexpr std::size_t digits = std::size_t{1} << digit_bits;
   std::vector<std::int64_t> starts(passes * digits);
-  for (std::int64_t i = 0; i < count; ++i)
-    for (int pass = 0; pass < passes; ++pass)
-      ++starts[static_cast<std::size_t>(pass) * digits + ((items[i].key >> (pass * digit_bits)) & (digits - 1))];
+  in_blocks(count, may_stop, [=, starts = starts.data()](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i)
+      for (int pass = 0; pass < passes; ++pass)
+        ++starts[static_cast<std::size_t>(pass) * digits + ((items[i].key >> (pass * digit_bits)) & (digits - 1))];
+  });
   I *from = items, *to = other;
   for (int pass = 0; pass < passes; ++pass) {
     std::int64_t* start = &starts[static_cast<std::size_t>(pass) * digits];
@@ -86,33 +88,58 @@ void radix_sort(I* items, I* other, std::int64_t count) {
       start[d] = sum;
       sum += here;
     }
-    for (std::int64_t i = 0; i < count; ++i) to[start[(from[i].key >> shift) & (digits - 1)]++] = from[i];
+    in_blocks(count, may_stop, [=](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) to[start[(from[i].key >> shift) & (digits - 1)]++] = from[i];
+    });
     std::swap(from, to);
   }
   if (from != items) std::copy_n(from, count, items);
 }
 
 template <class I>
-void sort_items(I* items, I* other, std::int64_t count) {
-  if (count >= radix_from) return radix_sort(items, other, count);
+void sort_items(I* items, I* other, std::int64_t count, bool may_stop) {
+  if (count >= radix_from) return radix_sort(items, other, count, may_stop);
   std::stable_sort(items, items + count, [](const I& a, const I& b) { return a.key < b.key; });
+}
+
+// [a, b) and [b, c) of `items`, each in order, into [a, c) of `other`; of equals those of the first.
+template <class I>
+void merge(const I* items, std::int64_t a, std::int64_t b, std::int64_t c, I* other, bool may_stop) {
+  std::int64_t left = a, right = b;
+  in_blocks(c - a, may_stop, [&](std::int64_t begin, std::int64_t end) {
+    for (I *to = other + a + begin, *last = other + a + end; to != last;) {
+      if (left == b || right == c) {
+        std::int64_t& rest = left == b ? right : left;
+        std::copy_n(items + rest, last - to, to);
+        rest += last - to;
+        return;
+      }
+      // So many steps end neither.
+      for (std::int64_t n = std::min({last - to, b - left, c - right}); n != 0; --n) {
+        const bool from_right = items[right].key < items[left].key;
+        *to++ = items[from_right ? right : left];
+        right += from_right;
+        left += !from_right;
+      }
+    }
+  });
 }
 
 // One long line on all threads: pieces, then merges of neighbours.
 template <class I>
-void sort_shared(std::vector<I>& items, std::vector<I>& other) {
+void sort_shared(std::vector<I>& items, std::vector<I>& other, bool may_stop) {
   const auto count = static_cast<std::int64_t>(items.size());
   std::int64_t pieces = 1;
   while (pieces < executor().threads()) pieces *= 2;
   const auto start = [=](std::int64_t piece) { return count * piece / pieces; };
   executor().run(pieces, [&](std::int64_t p) {
-    sort_items(&items[static_cast<std::size_t>(start(p))], &other[static_cast<std::size_t>(start(p))], start(p + 1) - start(p));
+    sort_items(&items[static_cast<std::size_t>(start(p))], &other[static_cast<std::size_t>(start(p))], start(p + 1) - start(p),
+               may_stop);
   });
   for (std::int64_t width = 1; width < pieces; width *= 2) {
     executor().run(pieces / (2 * width), [&](std::int64_t pair) {
       const std::int64_t a = start(2 * width * pair), b = start(2 * width * pair + width), c = start(2 * width * (pair + 1));
-      std::merge(items.begin() + a, items.begin() + b, items.begin() + b, items.begin() + c, other.begin() + a,
-                 [](const I& x, const I& y) { return x.key < y.key; });
+      merge(&items[0], a, b, c, &other[0], may_stop);
     });
     items.swap(other);
   }
@@ -124,20 +151,24 @@ struct Line {
   T* values;
   std::int64_t* indices;
   std::int64_t length, stride;
-  bool descending;
+  bool descending, may_stop;
 
   void read(I* items) const {
     using Index = decltype(I::index);
-    for (std::int64_t i = 0; i < length; ++i) {
-      const Key<T> key = key_of(x[i * stride]);
-      items[i] = {descending ? static_cast<Key<T>>(~key) : key, static_cast<Index>(i)};
-    }
+    in_blocks(length, may_stop, [=, *this](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const Key<T> key = key_of(x[i * stride]);
+        items[i] = {descending ? static_cast<Key<T>>(~key) : key, static_cast<Index>(i)};
+      }
+    });
   }
   void write(const I* items) const {
-    for (std::int64_t i = 0; i < length; ++i) {
-      if (values) values[i * stride] = x[static_cast<std::int64_t>(items[i].index) * stride];
-      if (indices) indices[i * stride] = static_cast<std::int64_t>(items[i].index);
-    }
+    in_blocks(length, may_stop, [=, *this](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        if (values) values[i * stride] = x[static_cast<std::int64_t>(items[i].index) * stride];
+        if (indices) indices[i * stride] = static_cast<std::int64_t>(items[i].index);
+      }
+    });
   }
 };
 
@@ -153,14 +184,15 @@ Outcome sort_lines(const RoutineCall& call) {
                       call.out[1].data ? call.out[1].as<std::int64_t>() + at : nullptr,
                       length,
                       behind,
-                      sort.descending};
+                      sort.descending,
+                      call.may_stop};
   };
   constexpr std::int64_t shared_from = 1 << 16;
   if (lines < executor().threads() && length >= shared_from) {
     std::vector<I> items(static_cast<std::size_t>(length)), other(static_cast<std::size_t>(length));
     for (std::int64_t number = 0; number < lines; ++number) {
       line(number).read(items.data());
-      sort_shared(items, other);
+      sort_shared(items, other, call.may_stop);
       line(number).write(items.data());
     }
     return {};
@@ -170,7 +202,7 @@ Outcome sort_lines(const RoutineCall& call) {
                other = std::make_unique_for_overwrite<I[]>(static_cast<std::size_t>(length));
     for (std::int64_t number = begin; number < end; ++number) {
       line(number).read(items.get());
-      sort_items(items.get(), other.get(), length);
+      sort_items(items.get(), other.get(), length, call.may_stop);
       line(number).write(items.get());
     }
   })};

@@ -171,6 +171,29 @@ TEST_CASE("a failed write leaves the storage at its last good version") {
   CHECK(x.to_vector<std::int64_t>() == std::vector<std::int64_t>{0, 1, 2, 3});
 }
 
+TEST_CASE("a failed write of a whole tensor leaves it at its last good version, later writes dropped") {
+  const Tensor zero = zeros({4}, {int64});
+  const std::vector<std::int64_t> numbers = {0, 1, 2, 3};
+  Tensor copied = arange(4);
+  copied.copy_(floor_divide(copied, zero));
+  CHECK_THROWS_AS(copied.eval(), Error);
+  CHECK(copied.to_vector<std::int64_t>() == numbers);
+
+  Tensor updated = arange(4);
+  updated += 1;
+  updated -= 1;
+  updated.remainder_(zero);
+  updated += 5;
+  updated(0) = 7;
+  CHECK_THROWS_AS(updated.eval(), Error);
+  CHECK(updated.to_vector<std::int64_t>() == numbers);
+
+  Tensor transposed = arange(4).reshape({2, 2}).t();
+  transposed.copy_(transposed(tensor({0, 4}) + 1));  // an index out of range
+  CHECK_THROWS_AS(transposed.eval(), Error);
+  CHECK(transposed.reshape({4}).to_vector<std::int64_t>() == std::vector<std::int64_t>{0, 2, 1, 3});
+}
+
 TEST_CASE("dump shows each stage and evaluates nothing") {
   const Tensor x = ones({4, 8}), y = (x * 2).sum(1);
   for (const char* stage : {"graph", "fused", "loops", "steps", "llvm", "assembly", "cuda"}) {

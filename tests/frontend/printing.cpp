@@ -93,10 +93,29 @@ TEST_CASE("print options") {
 }
 
 TEST_CASE("streams and fmt print the same text") {
-  const Tensor x = tensor({1., 2.5});
+  const std::vector<Tensor> tensors = {tensor({1., 2.5}),         tensor({{1, -20}, {300, 4}}),
+                                       arange(2000),              zeros({0, 3}),
+                                       tensor(true),              tensor({0.1, 65504.}, {float16}),
+                                       rand({30, 4}).t(),         full({2}, 1e-9),
+                                       ones({2}).requires_grad_()};
+  const auto same = [&] {
+    for (const Tensor& x : tensors) {
+      std::ostringstream stream;
+      stream << x;
+      CHECK(stream.str() == x.str());
+      CHECK(fmt::format("{}", x) == x.str());
+    }
+  };
+  same();
+  set_printoptions({.precision = 2, .threshold = 5, .linewidth = 40});
+  same();
+  set_printoptions({.profile = "default"});
+  CHECK(fmt::format("{:>30}", tensors[0]).size() == 30);
+}
+
+TEST_CASE("dtypes and devices print as PyTorch's") {
   std::ostringstream stream;
-  stream << x;
-  CHECK(stream.str() == x.str());
-  CHECK(fmt::format("{}", x) == x.str());
-  CHECK(fmt::format("{:>30}", x).size() == 30);
+  stream << bfloat16 << " " << bool_ << " " << Device("cuda:1") << " " << ones({1}).device();
+  CHECK(stream.str() == "braze.bfloat16 braze.bool cuda:1 cpu");
+  CHECK(ones({2}).requires_grad_().str() == "tensor([1., 1.], requires_grad=True)");
 }

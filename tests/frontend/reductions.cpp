@@ -235,3 +235,14 @@ TEST_CASE("norms") {
   CHECK(refused<Error>([] { linalg::vector_norm(zeros({0}), inf); }) ==
         "linalg.vector_norm cannot compute the inf norm on an empty tensor because the operation does not have an identity");
 }
+
+TEST_CASE("small sums add up from left to right") {
+  CHECK(full({10}, 0.1).sum().item<float>() == 1.00000012f);  // PyTorch's
+  const Floats numbers = {0.1f, 0.7f, -0.3f, 1e-3f, 123.456f, -7.25f, 0.3333f, 1e6f};
+  const Tensor x = from_data(numbers.data(), {8});
+  float sum = 0;
+  for (std::int64_t n = 1; n <= 8; ++n) {
+    sum += numbers[static_cast<std::size_t>(n - 1)];
+    CHECK(x(slice(0, n)).sum().item<float>() == sum);
+  }
+}

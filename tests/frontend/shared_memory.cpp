@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "braze/braze.h"
+#include "frontend/dlpack.h"
 #include "tests/catch.h"
 
 using namespace braze;
@@ -110,4 +111,35 @@ TEST_CASE("a traced function reads shared memory at each call") {
   CHECK(floats(plus(ones({2}))) == Floats{2, 3});
   memory[0] = 5;
   CHECK(floats(plus(ones({2}))) == Floats{6, 3});
+}
+
+TEST_CASE("DLPack shares memory both ways, until its deleter is called") {
+  const Tensor x = arange(6.).reshape({2, 3}).t();
+  DLManagedTensor* exported = to_dlpack(x);
+  CHECK(exported->dl_tensor.ndim == 2);
+  CHECK(std::vector(exported->dl_tensor.shape, exported->dl_tensor.shape + 2) == Sizes{3, 2});
+  CHECK(std::vector(exported->dl_tensor.strides, exported->dl_tensor.strides + 2) == Sizes{1, 3});
+  static_cast<float*>(exported->dl_tensor.data)[1] = 7;
+  CHECK(x(1, 0).item<float>() == 7);
+  Tensor y = from_dlpack(exported);  // y's memory is x's now
+  CHECK(y.strides() == x.strides());
+  y(0, 0) = -1;
+  CHECK(x(0, 0).item<float>() == -1);
+}
+
+TEST_CASE("DLPack: what is refused stays the caller's, the rest is deleted once") {
+  float memory[] = {1, 2, 3, 4};
+  std::int64_t shape[] = {2};
+  int deleted = 0;
+  DLManagedTensor other = {{memory, {2, 0}, 1, {2, 32, 1}, shape, nullptr, 4}, &deleted, [](DLManagedTensor* m) {
+                             ++*static_cast<int*>(m->manager_ctx);
+                           }};
+  CHECK_THROWS_AS(from_dlpack(&other), DeviceError);
+  other.dl_tensor.device.device_type = 1;
+  other.dl_tensor.dtype.bits = 24;
+  CHECK_THROWS_AS(from_dlpack(&other), TypeError);
+  CHECK(deleted == 0);
+  other.dl_tensor.dtype.bits = 32;
+  CHECK(floats(from_dlpack(&other)) == Floats{2, 3});
+  CHECK(deleted == 1);
 }

@@ -8,14 +8,14 @@ using namespace braze;
 
 namespace {
 
-struct Layout {
+struct Placement {
   Sizes sizes, strides;
   std::int64_t offset;
   bool contiguous;
-  bool operator==(const Layout&) const = default;
+  bool operator==(const Placement&) const = default;
 };
 
-Layout layout(const Tensor& t) { return {t.sizes(), t.strides(), t.storage_offset(), t.is_contiguous()}; }
+Placement layout(const Tensor& t) { return {t.sizes(), t.strides(), t.storage_offset(), t.is_contiguous()}; }
 std::vector<std::int64_t> integers(const Tensor& t) { return t.contiguous().to_vector<std::int64_t>(); }
 std::vector<float> floats(const Tensor& t) { return t.contiguous().to_vector<float>(); }
 using Integers = std::vector<std::int64_t>;
@@ -37,36 +37,36 @@ bool aliases(Tensor view, Tensor base) {
 
 TEST_CASE("layouts of selections and transposes") {
   const Tensor x = cube(), m = matrix();
-  CHECK(layout(m(1)) == Layout{{4}, {1}, 4, true});
-  CHECK(layout(m(slice(), 2)) == Layout{{3}, {4}, 2, false});
-  CHECK(layout(m(-1, -1)) == Layout{{}, {}, 11, true});
-  CHECK(layout(x(1, slice(), 2)) == Layout{{3}, {4}, 14, false});
-  CHECK(layout(m.t()) == Layout{{4, 3}, {1, 4}, 0, false});
-  CHECK(layout(x.transpose(0, 2)) == Layout{{4, 3, 2}, {1, 4, 12}, 0, false});
-  CHECK(layout(x.mT()) == Layout{{2, 4, 3}, {12, 1, 4}, 0, false});
+  CHECK(layout(m(1)) == Placement{{4}, {1}, 4, true});
+  CHECK(layout(m(slice(), 2)) == Placement{{3}, {4}, 2, false});
+  CHECK(layout(m(-1, -1)) == Placement{{}, {}, 11, true});
+  CHECK(layout(x(1, slice(), 2)) == Placement{{3}, {4}, 14, false});
+  CHECK(layout(m.t()) == Placement{{4, 3}, {1, 4}, 0, false});
+  CHECK(layout(x.transpose(0, 2)) == Placement{{4, 3, 2}, {1, 4, 12}, 0, false});
+  CHECK(layout(x.mT()) == Placement{{2, 4, 3}, {12, 1, 4}, 0, false});
   CHECK(layout(x.swapaxes(1, 2)) == layout(x.mT()));
-  CHECK(layout(x.permute({2, 0, 1})) == Layout{{4, 2, 3}, {1, 12, 4}, 0, false});
-  CHECK(layout(x.movedim(0, 2)) == Layout{{3, 4, 2}, {4, 1, 12}, 0, false});
-  CHECK(layout(x.movedim({0, 1}, {2, 0})) == Layout{{3, 4, 2}, {4, 1, 12}, 0, false});
+  CHECK(layout(x.permute({2, 0, 1})) == Placement{{4, 2, 3}, {1, 12, 4}, 0, false});
+  CHECK(layout(x.movedim(0, 2)) == Placement{{3, 4, 2}, {4, 1, 12}, 0, false});
+  CHECK(layout(x.movedim({0, 1}, {2, 0})) == Placement{{3, 4, 2}, {4, 1, 12}, 0, false});
   CHECK(layout(m.H()) == layout(m.t()));
   CHECK(layout(x.adjoint()) == layout(x.mT()));
-  CHECK(layout(m.t().contiguous().t()) == Layout{{3, 4}, {1, 3}, 0, false});
+  CHECK(layout(m.t().contiguous().t()) == Placement{{3, 4}, {1, 3}, 0, false});
 }
 
 TEST_CASE("layouts of diagonals, windows and reshapes") {
   const Tensor x = cube(), m = matrix();
-  CHECK(layout(m.diagonal()) == Layout{{3}, {5}, 0, false});
-  CHECK(layout(m.diagonal(1)) == Layout{{3}, {5}, 1, false});
-  CHECK(layout(m.diagonal(-1)) == Layout{{2}, {5}, 4, false});
-  CHECK(layout(x.diagonal(0, 1, 2)) == Layout{{2, 3}, {12, 5}, 0, false});
-  CHECK(layout(m.diagonal(9)) == Layout{{0}, {5}, 0, true});
-  CHECK(layout(arange(7).unfold(0, 3, 2)) == Layout{{3, 3}, {2, 1}, 0, false});
-  CHECK(layout(m.unfold(1, 2, 1)) == Layout{{3, 3, 2}, {4, 1, 1}, 0, false});
-  CHECK(layout(m(slice(1)).view({8})) == Layout{{8}, {1}, 4, true});
-  CHECK(layout(x.flatten(1)) == Layout{{2, 12}, {12, 1}, 0, true});
-  CHECK(layout(zeros({6, 4}).unflatten(0, {2, 3})) == Layout{{2, 3, 4}, {12, 4, 1}, 0, true});
-  CHECK(layout(x.unflatten(-1, {2, -1})) == Layout{{2, 3, 2, 2}, {12, 4, 2, 1}, 0, true});
-  CHECK(layout(arange(40)(slice(10, 30))(slice(5))(slice(none, none, 2))) == Layout{{8}, {2}, 15, false});
+  CHECK(layout(m.diagonal()) == Placement{{3}, {5}, 0, false});
+  CHECK(layout(m.diagonal(1)) == Placement{{3}, {5}, 1, false});
+  CHECK(layout(m.diagonal(-1)) == Placement{{2}, {5}, 4, false});
+  CHECK(layout(x.diagonal(0, 1, 2)) == Placement{{2, 3}, {12, 5}, 0, false});
+  CHECK(layout(m.diagonal(9)) == Placement{{0}, {5}, 0, true});
+  CHECK(layout(arange(7).unfold(0, 3, 2)) == Placement{{3, 3}, {2, 1}, 0, false});
+  CHECK(layout(m.unfold(1, 2, 1)) == Placement{{3, 3, 2}, {4, 1, 1}, 0, false});
+  CHECK(layout(m(slice(1)).view({8})) == Placement{{8}, {1}, 4, true});
+  CHECK(layout(x.flatten(1)) == Placement{{2, 12}, {12, 1}, 0, true});
+  CHECK(layout(zeros({6, 4}).unflatten(0, {2, 3})) == Placement{{2, 3, 4}, {12, 4, 1}, 0, true});
+  CHECK(layout(x.unflatten(-1, {2, -1})) == Placement{{2, 3, 2, 2}, {12, 4, 2, 1}, 0, true});
+  CHECK(layout(arange(40)(slice(10, 30))(slice(5))(slice(none, none, 2))) == Placement{{8}, {2}, 15, false});
   CHECK(zeros({3, 1}).t().is_contiguous());
   CHECK(zeros({2, 1, 3}).transpose(0, 1).is_contiguous());
   CHECK(zeros({0, 3}).t().is_contiguous());
@@ -106,8 +106,8 @@ TEST_CASE("pieces that cover a tensor") {
   CHECK(matrix().hsplit(2)[1].sizes() == Sizes{3, 2});
   CHECK(matrix().vsplit(3).size() == 3);
   CHECK(cube().dsplit(2)[1].sizes() == Sizes{2, 3, 2});
-  CHECK(layout(matrix().chunk(2, 1)[1]) == Layout{{3, 2}, {4, 1}, 2, false});
-  CHECK(layout(matrix().unbind(1)[3]) == Layout{{3}, {4}, 3, false});
+  CHECK(layout(matrix().chunk(2, 1)[1]) == Placement{{3, 2}, {4, 1}, 2, false});
+  CHECK(layout(matrix().unbind(1)[3]) == Placement{{3}, {4}, 3, false});
 }
 
 TEST_CASE("what a view refuses") {
@@ -223,7 +223,7 @@ TEST_CASE("resizing keeps what is there, for every view of the storage") {
   CHECK(whole.add(1).numel() == 2);
   Tensor y = arange(4.0);
   y.resize_({2, 2});
-  CHECK(layout(y) == Layout{{2, 2}, {2, 1}, 0, true});
+  CHECK(layout(y) == Placement{{2, 2}, {2, 1}, 0, true});
   y.resize_as_(zeros({4, 1}));
   CHECK(y.sizes() == Sizes{4, 1});
 }

@@ -3,7 +3,7 @@
 
     PYTHONPATH=build/python PYTHON_WITH_TORCH tests/python/live_files.py
 
-All ten dtypes, views, aliases, nests, pickle protocols, parameters, named tuples; torch.load with weights_only=True.
+All dtypes, views, aliases, nests, pickle protocols, parameters, named tuples; torch.load with weights_only=True.
 """
 import collections
 import io
@@ -11,7 +11,7 @@ import io
 import braze
 import torch
 
-DTYPES = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64".split()
+DTYPES = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64 complex128".split()
 
 
 def build(M, name):
@@ -21,7 +21,7 @@ def build(M, name):
             "expand": base[0, 0, :1].expand(5), "fresh": M.zeros(0).to(dtype), "zero_d": M.tensor(1).to(dtype), 5: base,
             "nest": [(base, base[0]), {"k": collections.OrderedDict(a=base[1], b=None)}, 3, 2.5, "text", True, None, b"bytes", {1, 2},
                      M.Size([2, 3]), dtype, M.device("cpu"), complex(1, 2), collections.Counter("aab"), bytearray(b"ab"), M.strided],
-            "grad": M.ones(2, dtype=dtype, requires_grad=name.startswith(("float", "bfloat")))}
+            "grad": M.ones(2, dtype=dtype, requires_grad=name.startswith(("float", "bfloat", "complex")))}
 
 
 def compare(a, b, path=""):

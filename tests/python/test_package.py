@@ -1,5 +1,6 @@
 """The package around the functions: submodules, the list of names, what an absent one says."""
 import importlib
+import inspect
 import os
 import subprocess
 import sys
@@ -22,8 +23,12 @@ def test_coverage_is_up_to_date():
     assert done.returncode == 0, done.stdout
 
 
+MODULES = ("cuda", "distributions", "distributions.constraints", "linalg", "nn", "nn.functional", "random", "return_types", "serialization", "special",
+           "storage", "utils", "utils.data")
+
+
 def test_submodules():
-    for name in ("cuda", "distributions", "linalg", "nn", "nn.functional", "random", "serialization", "special", "storage", "utils", "utils.data"):
+    for name in MODULES:
         module = importlib.import_module("braze." + name)
         assert module.__doc__ and all(hasattr(module, n) for n in module.__all__), name
         at = T
@@ -41,3 +46,36 @@ def test_absent_names_say_where_to_look():
         assert "docs/coverage.md" in text and not hasattr(module, "__no_such__")
     kind, text = error(getattr, T.ones(1), "no_such_name")
     assert kind == "AttributeError" and "docs/coverage.md" in text
+
+
+def explanation(owner, name, value):
+    """What a docstring says beside signatures."""
+    if isinstance(getattr(owner, "__slots__", None), dict) and name in owner.__slots__:
+        return owner.__slots__[name]
+    text = (value.__doc__ or "").strip()
+    for signature, _, _ in getattr(value, "__rows__", ()):
+        text = text.replace(signature.partition("->")[0].strip(), "")
+    return len(text.replace("-> Tensor", "").strip()) > 3
+
+
+def test_everything_is_explained():
+    silent = []
+    for path in ("", *MODULES):
+        module = importlib.import_module("braze" + ("." + path if path else ""))
+        assert module.__doc__, path
+        for name in getattr(module, "__all__", None) or [n for n in dir(module) if not n.startswith("_")]:
+            value = getattr(module, name)
+            if inspect.ismodule(value) or not callable(value):
+                continue
+            if not explanation(module, name, value):
+                silent.append(f"{module.__name__}.{name}")
+            if inspect.isclass(value) and value.__module__.partition(".")[0] == "braze":
+                silent += [f"{module.__name__}.{name}.{n}" for n, member in vars(value).items() if not n.startswith("_") and (
+                    callable(member) or inspect.isdatadescriptor(member)) and not explanation(value, n, member)]
+    assert not silent, silent
+
+
+def test_a_docstring_has_signature_shapes_and_page():
+    assert T.cat.__doc__.startswith("cat(Tensor[] tensors, int dim=0)") and "pytorch.org" in T.cat.__doc__
+    assert T.Tensor.exp_.__doc__.count("exp(Tensor input)") >= 1 and "In place" in T.Tensor.index_fill_.__doc__
+    assert T.dtype.__module__ == "braze" and T.float32.__module__ == "braze" and T.Generator.__module__ == "braze"

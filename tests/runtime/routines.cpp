@@ -12,6 +12,7 @@
 #include <random>
 
 #include "ir/half.h"
+#include "runtime/random.h"
 #include "runtime/threads.h"
 #include "tests/catch.h"
 
@@ -158,6 +159,43 @@ TEST_CASE("a draw advances the state that it hands on, whether its values are re
   CHECK(values.data[2] == Approx(0.2271).margin(5e-5));
   CHECK(next.data == skipped.data);
   CHECK(next.data != state.data);
+}
+
+TEST_CASE("passing over a draw leaves the state that drawing leaves, for every kind, dtype and count") {
+  using Kind = ir::Draw::Kind;
+  const DType reals[] = {DType::f16, DType::bf16, DType::f32, DType::f64}, all[] = {DType::boolean, DType::u8, DType::i16,
+                                                                                   DType::i64,     DType::f32, DType::f64};
+  std::vector<std::byte> state(ir::generator_bytes), drawn, passed;
+  std::vector<double> out(3000);
+  const auto compare = [&](Kind kind, DType type, std::int64_t count, double a, double b, std::int64_t low, std::int64_t high) {
+    const bool integral = ir::Draw{kind, type, {}}.integral();
+    const DrawParameter first{integral ? static_cast<const void*>(&low) : &a}, second{integral ? static_cast<const void*>(&high) : &b};
+    drawn = passed = state;
+    REQUIRE(draw(kind, type, count, first, second, GeneratorBytes(drawn.data(), drawn.size()), out.data()));
+    INFO("kind " << static_cast<int>(kind) << " of " << name(type) << ", " << count);
+    REQUIRE(advance(kind, type, count, first, second, GeneratorBytes(passed.data(), passed.size())));
+    REQUIRE(drawn == passed);
+    state = drawn;  // the next one starts in the middle, perhaps with a normal left over
+  };
+  seed_generator(GeneratorBytes(state.data(), state.size()), 66);
+  for (const std::int64_t count : {0, 1, 2, 3, 7, 15, 16, 17, 32, 623, 624, 625, 1251, 2999}) {
+    for (const DType type : reals)
+      for (const Kind kind : {Kind::uniform, Kind::normal, Kind::normal_serial, Kind::log_normal, Kind::exponential, Kind::cauchy})
+        compare(kind, type, count, 0.5, 1.5, 0, 0);
+    for (const DType type : all) {
+      for (const double bits : {24.0, 53.0}) compare(Kind::bernoulli, type, count, 0.25, bits, 0, 0);
+      compare(Kind::geometric, type, count, 0.25, 0, 0, 0);
+      compare(Kind::randint, type, count, 0, 0, 0, 100);
+      compare(Kind::randint, type, count, 0, 0, -5, std::int64_t{1} << 40);
+      compare(Kind::randint_to_end, type, count, 0, 0, std::numeric_limits<std::int64_t>::min(), 0);
+      compare(Kind::random, type, count, 0, 0, 0, 0);
+      compare(Kind::permutation, type, count, 0, 0, 0, 0);
+    }
+  }
+  const double rate = 4, wrong = 1.5, bits = 24;
+  CHECK_FALSE(advance(Kind::poisson, DType::f32, 5, {&rate}, {&rate}, GeneratorBytes(state.data(), state.size())));
+  CHECK_FALSE(advance(Kind::bernoulli, DType::f32, 5, {&wrong}, {&bits}, GeneratorBytes(state.data(), state.size())));
+  CHECK(state == drawn);
 }
 
 TEST_CASE("a factorization that fails is refused in PyTorch's words where it is to be checked, and tells info where not") {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "braze/compile.h"    // IWYU pragma: export
+#include "braze/dlpack.h"     // IWYU pragma: export
 #include "braze/error.h"      // IWYU pragma: export
 #include "braze/functions.h"  // IWYU pragma: export
 #include "braze/tensor.h"     // IWYU pragma: export

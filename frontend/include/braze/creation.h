@@ -11,13 +11,16 @@ struct TensorOptions {
   std::optional<DType> dtype;  // the default dtype, or what the data says
 };
 
-// Nested data of any depth: tensor({{1, 2}, {3, 4}}). Booleans give bool, integers int64, anything with a float the default dtype.
+// Nested data of any depth: tensor({{1, 2}, {3, 4}}). Booleans give bool, integers int64, anything with a float the default dtype, with
+// a std::complex the complex type of that.
 // Throws ValueError when rows differ in length.
 class NestedData {
  public:
   template <class T>
     requires std::is_arithmetic_v<T>
   NestedData(T value) : scalar_(value) {}  // NOLINT
+  template <std::floating_point T>
+  NestedData(std::complex<T> value) : scalar_(value) {}  // NOLINT
   NestedData(std::initializer_list<NestedData> list) : list_(list), is_list_(true) {}
   bool is_list() const { return is_list_; }
   const std::vector<NestedData>& list() const { return list_; }
@@ -51,7 +54,7 @@ Tensor from_blob(void* data, SizesView sizes, SizesView strides, DType dtype, st
 // Throws ShapeError for negative sizes, and for more elements than 64 bits can count.
 Tensor zeros(SizesView sizes, TensorOptions options = {});
 Tensor ones(SizesView sizes, TensorOptions options = {});
-// The dtype is the value's: bool, int64 or the default dtype. https://pytorch.org/docs/stable/generated/torch.full.html
+// The dtype is the value's: bool, int64, the default dtype or its complex type. https://pytorch.org/docs/stable/generated/torch.full.html
 Tensor full(SizesView sizes, Scalar value, TensorOptions options = {});
 // Uninitialised for whoever relies on it: Braze's is zero, or with BRAZE_FILL=nan NaN, the largest integer or true, which finds
 // reads of what was never written. https://pytorch.org/docs/stable/generated/torch.empty.html

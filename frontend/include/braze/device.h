@@ -27,4 +27,10 @@ struct Device {
 // Throws DeviceError, saying what is missing, unless tensors can live there.
 void require_supported(const Device& device);
 
+// https://pytorch.org/docs/stable/cuda.html
+namespace cuda {
+bool is_available();          // whether tensors can live there: not yet
+std::int64_t device_count();  // 0 where they cannot
+}  // namespace cuda
+
 }  // namespace braze

@@ -1,7 +1,7 @@
 // Elementwise functions and operators. Results are new tensors.
 //
 //  * Shapes broadcast; a mismatch throws ShapeError with both. https://pytorch.org/docs/stable/notes/broadcasting.html
-//  * Dtypes promote: bool < integer < float; tensors with dims outrank tensors without, which outrank numbers, and a lower rank
+//  * Dtypes promote: bool < integer < float < complex; tensors with dims outrank tensors without, which outrank numbers, and a lower rank
 //    counts only by its category. https://pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc
 //  * Real functions (exp, sin, div, ...) turn integers and bool into the default dtype. An op that a dtype does not have throws
 //    NotImplementedError (bool - bool, float & float, ...).
@@ -46,7 +46,8 @@ class Limit {
 #include "ir/ops.def"
 
 // ---- composed ones and second names (braze/elementwise.def) ----
-// frac(x) = x - trunc(x). sgn is sign. positive and conj give x itself; angle(x) is pi where x < 0. heaviside(x, at_zero) takes
+// frac(x) = x - trunc(x). sgn is sign, x / |x| of complex numbers. positive gives x itself, conj a view (braze/complex.h), conj_physical
+// a copy; of real numbers both give x itself. angle(x) is pi where a real x < 0. heaviside(x, at_zero) takes
 // two tensors of one dtype. xlogy(x, y) = x log(y), 0 for x = 0 unless y is NaN. float_power computes in float64. gcd and lcm take
 // integers and are not negative. logaddexp(a, b) = log(e^a + e^b).
 #define BRAZE_COMPOSED_UNARY(name) Tensor name(const In& x);
@@ -126,5 +127,7 @@ bool is_floating_point(const Tensor& x);
 bool is_complex(const Tensor& x);
 bool is_signed(const Tensor& x);
 bool is_nonzero(const Tensor& x);  // of one element; evaluates
+bool is_same_size(const Tensor& x, const Tensor& other);
+std::int64_t numel(const Tensor& x);
 
 }  // namespace braze

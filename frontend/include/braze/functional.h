@@ -6,6 +6,12 @@
 //  * f_(x) is f in place and returns x.
 #pragma once
 
+#include "braze/convolution.h"
+#include "braze/elementwise.h"
+#include "braze/in_place.h"
+#include "braze/linalg.h"
+#include "braze/reductions.h"
+#include "braze/shaping.h"
 #include "braze/tensor.h"
 
 namespace braze {
@@ -53,5 +59,25 @@ Tensor& leaky_relu_(Tensor& x, double negative_slope = 0.01, Line where = Line::
 Tensor& hardtanh_(Tensor& x, Scalar min_val = -1., Scalar max_val = 1., Line where = Line::current());
 Tensor& threshold_(Tensor& x, Scalar threshold, Scalar value, Line where = Line::current());
 
+Tensor& rrelu_(Tensor& x, double lower = 1. / 8, double upper = 1. / 3, Line where = Line::current());
+Tensor& dropout_(Tensor& x, double p = 0.5, bool training = true, Line where = Line::current());
+
+// What torch.nn.functional has too.
+using braze::adaptive_avg_pool1d, braze::adaptive_avg_pool2d, braze::adaptive_avg_pool3d, braze::adaptive_max_pool1d,
+    braze::adaptive_max_pool2d, braze::adaptive_max_pool3d, braze::adaptive_max_pool1d_with_indices,
+    braze::adaptive_max_pool2d_with_indices, braze::adaptive_max_pool3d_with_indices, braze::avg_pool1d, braze::avg_pool2d,
+    braze::avg_pool3d, braze::bilinear, braze::channel_shuffle, braze::conv1d, braze::conv2d, braze::conv3d, braze::conv_transpose1d,
+    braze::conv_transpose2d, braze::conv_transpose3d, braze::cosine_similarity, braze::fold, braze::interpolate, braze::layer_norm,
+    braze::linear, braze::log_softmax, braze::max_pool1d, braze::max_pool2d, braze::max_pool3d, braze::max_pool1d_with_indices,
+    braze::max_pool2d_with_indices, braze::max_pool3d_with_indices, braze::normalize, braze::one_hot, braze::pad,
+    braze::pairwise_distance, braze::pixel_shuffle, braze::pixel_unshuffle, braze::relu, braze::relu_, braze::sigmoid,
+    braze::softmax, braze::softmin, braze::tanh, braze::unfold;
+
 }  // namespace nn::functional
+
+// What torch itself has too.
+using nn::functional::celu, nn::functional::celu_, nn::functional::dropout, nn::functional::dropout_, nn::functional::hardshrink,
+    nn::functional::prelu, nn::functional::rrelu, nn::functional::rrelu_, nn::functional::selu, nn::functional::selu_,
+    nn::functional::threshold, nn::functional::threshold_;
+
 }  // namespace braze

@@ -1,10 +1,12 @@
 // Free functions and operators, a header a family, and what runs and records them.
 #pragma once
 
+#include "braze/complex.h"      // IWYU pragma: export
 #include "braze/convolution.h"  // IWYU pragma: export
 #include "braze/creation.h"     // IWYU pragma: export
 #include "braze/elementwise.h"  // IWYU pragma: export
 #include "braze/functional.h"   // IWYU pragma: export
+#include "braze/in_place.h"     // IWYU pragma: export
 #include "braze/linalg.h"       // IWYU pragma: export
 #include "braze/picking.h"      // IWYU pragma: export
 #include "braze/printing.h"     // IWYU pragma: export
@@ -13,6 +15,7 @@
 #include "braze/shaping.h"      // IWYU pragma: export
 #include "braze/sorting.h"      // IWYU pragma: export
 #include "braze/special.h"      // IWYU pragma: export
+#include "braze/storage.h"      // IWYU pragma: export
 #include "braze/tensor.h"       // IWYU pragma: export
 #include "braze/views.h"        // IWYU pragma: export
 

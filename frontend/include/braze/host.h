@@ -15,6 +15,8 @@ struct Host {
     std::uint32_t number = 0;
   };
   Line (*line)();
+  // Tells the user of something that is allowed and seldom meant; null where the host does not ask for it.
+  void (*warn)(const char* text);
   // Around each evaluation, on the thread that evaluates. `leave` gets what `enter` returned.
   void* (*enter)();
   void (*leave)(void* entered);

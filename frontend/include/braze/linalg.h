@@ -1,7 +1,8 @@
 // Products of vectors and matrices, and linear algebra. https://pytorch.org/docs/stable/linalg.html
 //
 // Matrices stand in the last two dims; the dims before them are batches, which broadcast. Products take every dtype but bool;
-// what factorizes takes float32 and float64. Wrong shapes and dtypes throw at the call; what depends on values (a singular matrix)
+// what factorizes takes float32 and float64. Of complex matrices there are inv, solve, pinv, cholesky, svdvals, eigvalsh and what
+// follows from them (norms, cond, matrix_rank, matrix_exp, matrix_power). Wrong shapes and dtypes throw at the call; what depends on values (a singular matrix)
 // throws when the result is first needed, naming the line of the call.
 #pragma once
 
@@ -101,6 +102,8 @@ std::tuple<Tensor, Tensor, Tensor> svd(const In& A, bool full_matrices = true); 
 Tensor svdvals(const In& A);
 std::tuple<Tensor, Tensor> eigh(const In& A, std::string_view UPLO = "L");  // eigenvalues rising, eigenvectors in columns
 Tensor eigvalsh(const In& A, std::string_view UPLO = "L");
+std::tuple<Tensor, Tensor> eig(const In& A);  // complex eigenvalues in no order, eigenvectors in columns; of a real matrix
+Tensor eigvals(const In& A);
 std::tuple<Tensor, Tensor, Tensor> lu(const In& A, bool pivot = true);  // P, L, U
 std::tuple<Tensor, Tensor> lu_factor(const In& A, bool pivot = true);   // LU, pivots from 1
 std::tuple<Tensor, Tensor, Tensor> lu_factor_ex(const In& A, bool pivot = true, bool check_errors = false);

@@ -12,4 +12,7 @@ enum class MemoryFormat : std::uint8_t {
   channels_last_3d,  // of 5 dims NCDHW: as NDHWC
 };
 
+// How elements lie in memory at all: every tensor is strided. https://pytorch.org/docs/stable/tensor_attributes.html#torch-layout
+enum class Layout : std::uint8_t { strided };
+
 }  // namespace braze

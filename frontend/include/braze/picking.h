@@ -36,6 +36,7 @@ Tensor scatter(const In& x, std::int64_t dim, const Tensor& index, const In& sou
 Tensor scatter_add(const In& x, std::int64_t dim, const Tensor& index, const In& source);
 Tensor scatter_reduce(const In& x, std::int64_t dim, const Tensor& index, const In& source, std::string_view reduce,
                       bool include_self = true);
+Tensor index_put(const In& x, std::span<const Index> indices, const In& value, bool accumulate = false);
 Tensor put(const In& x, const Tensor& index, const In& source, bool accumulate = false);
 Tensor masked_scatter(const In& x, const Tensor& mask, const Tensor& source);
 // Copies of x with a view of it overwritten by `source`.

@@ -4,9 +4,16 @@
 
 #include <cstdint>
 #include <optional>
+#include <iosfwd>
 #include <string_view>
 
+#include "braze/device.h"
+#include "braze/dtype.h"
+
 namespace braze {
+
+std::ostream& operator<<(std::ostream& out, DType dtype);           // braze.float32
+std::ostream& operator<<(std::ostream& out, const Device& device);  // cuda:1
 
 // What is not given stays as it is, apart from sci_mode.
 struct PrintOptions {

@@ -2,6 +2,7 @@
 // or not an earlier one is ever read. Nothing is drawn until a value is needed. https://pytorch.org/docs/stable/random.html
 #pragma once
 
+#include <array>
 #include <mutex>
 
 #include "braze/creation.h"
@@ -14,12 +15,17 @@ namespace braze {
 class Generator {
  public:
   Generator();  // seeded with 67280421310721, as torch's
+  // A counter-based stream beside PyTorch's: Philox4x32-10, as Random123 has it. Draws with it are elementwise ops, so that they fuse
+  // into what reads them, in parallel and without memory; its numbers are not those of torch's CPU generator. Element i of a draw is made
+  // of the block whose key is `seed` and whose counter is the generator's offset plus i; a draw of n elements advances the offset by n.
+  // No poisson draws; integers from ranges of at most 63 bits.
+  static Generator philox(std::int64_t seed = 67280421310721, std::int64_t offset = 0);
   // Starts the stream anew; returns itself.
   Generator& manual_seed(std::int64_t seed);
   // Seeds from the system's entropy and returns the seed.
   std::uint64_t seed();
   std::uint64_t initial_seed() const;
-  // u8[5056], torch.get_rng_state's bytes.
+  // u8[5056], torch.get_rng_state's bytes; of a counter-based one u8[16], seed and offset, as torch's CUDA generators have it.
   Tensor get_state() const;
   // Throws TypeError or Error unless `state` is such bytes.
   void set_state(const Tensor& state);
@@ -31,6 +37,10 @@ class Generator {
  private:
   std::shared_ptr<State> state_;
 };
+
+// The four words that Philox4x32-10 makes of a counter and a key. Words are tensors of int64 that hold 32 bits; they broadcast. Throws
+// TypeError for other dtypes. https://doi.org/10.1145/2063384.2063405
+std::array<Tensor, 4> philox_4x32(const std::array<Tensor, 4>& counter, const std::array<Tensor, 2>& key);
 
 // What draws use when no generator is given; one for all threads.
 Generator& default_generator();

@@ -40,6 +40,8 @@ Tensor block_diag(TensorList tensors, std::source_location where = std::source_l
 
 // ---- copies, repeated and moved ----
 Tensor clone(const In& x, MemoryFormat format = MemoryFormat::preserve);
+// x's sizes and dtype, every element `value`: a number or a tensor without dims. https://pytorch.org/docs/stable/generated/torch.Tensor.fill_.html
+Tensor fill(const In& x, const In& value);
 // Backwards along the dims. https://pytorch.org/docs/stable/generated/torch.flip.html
 Tensor flip(const In& x, SizesView dims);
 Tensor fliplr(const In& x);

@@ -24,6 +24,8 @@ Tensor diff(const In& x, std::int64_t n = 1, std::int64_t dim = -1, const Tensor
 // Integrals by the trapezoidal rule, with spacing 1, `dx`, or the differences of `x`.
 Tensor trapezoid(const In& y, double dx = 1, std::int64_t dim = -1);
 Tensor trapezoid(const In& y, const Tensor& x, std::int64_t dim = -1);
+Tensor trapz(const In& y, double dx = 1, std::int64_t dim = -1);  // trapezoid's first name
+Tensor trapz(const In& y, const Tensor& x, std::int64_t dim = -1);
 Tensor cumulative_trapezoid(const In& y, double dx = 1, std::int64_t dim = -1);
 Tensor cumulative_trapezoid(const In& y, const Tensor& x, std::int64_t dim = -1);
 

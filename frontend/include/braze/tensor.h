@@ -26,6 +26,8 @@
 #include "braze/error.h"
 #include "braze/indexing.h"
 #include "braze/memory_format.h"
+#include "braze/methods/attributes.h"
+#include "braze/methods/complex.h"
 #include "braze/methods/elementwise.h"
 #include "braze/methods/linalg.h"
 #include "braze/methods/picking.h"
@@ -54,13 +56,15 @@ struct ValuesAndIndices;
 
 // The families of operations are bases, one header each under braze/methods/: x.exp(), x.sum(1), x.matmul(y).
 class Tensor : public ElementwiseMethods,
+               public ComplexMethods,
                public ReductionMethods,
                public SortingMethods,
                public ViewMethods,
                public ShapingMethods,
                public PickingMethods,
                public LinalgMethods,
-               public RandomMethods {
+               public RandomMethods,
+               public AttributeMethods {
  public:
   Tensor() = default;  // undefined: defined() is false, every use throws Error
   Tensor(const Tensor& other);
@@ -102,7 +106,8 @@ class Tensor : public ElementwiseMethods,
   // The one element, converted to T. Throws Error unless numel() == 1.
   template <class T>
   T item(std::source_location where = std::source_location::current()) const;
-  double item_double(std::source_location where = std::source_location::current()) const;
+  double item_double(std::source_location where = std::source_location::current()) const;  // Error for an imaginary part
+  std::complex<double> item_complex(std::source_location where = std::source_location::current()) const;
   std::int64_t item_int(std::source_location where = std::source_location::current()) const;
   explicit operator bool() const;
   // All elements in row-major order; T must be this dtype's C++ type (throws TypeError).
@@ -143,7 +148,7 @@ class Tensor : public ElementwiseMethods,
     requires(!(basic_index<Indices> && ...))
   Picked operator()(const Indices&... indices) const;
   Tensor index(std::span<const Index> indices, std::source_location where = std::source_location::current()) const;
-  // x[indices] = value: broadcasts, casts to this dtype; of repeated elements the last write stays.
+  // x[indices] = value: broadcasts; picks want a value of this dtype; of repeated elements the last write stays.
   Tensor& index_assign(std::span<const Index> indices, const In& value);
   // The same for a value of this dtype, or added: `accumulate`. https://pytorch.org/docs/stable/generated/torch.Tensor.index_put_.html
   Tensor& index_put_(std::span<const Index> indices, const In& value, bool accumulate = false);
@@ -168,6 +173,12 @@ class Tensor : public ElementwiseMethods,
   Tensor& operator-=(const In& other);
   Tensor& operator*=(const In& other);
   Tensor& operator/=(const In& other);
+  Tensor& operator%=(const In& other) { return remainder_(other); }
+  Tensor& operator&=(const In& other) { return bitwise_and_(other); }
+  Tensor& operator|=(const In& other) { return bitwise_or_(other); }
+  Tensor& operator^=(const In& other) { return bitwise_xor_(other); }
+  Tensor& operator<<=(const In& other) { return shift_left_(other); }
+  Tensor& operator>>=(const In& other) { return shift_right_(other); }
 
   // Internal: what the library's own files work with.
   TensorImpl* impl() const { return impl_; }
@@ -192,7 +203,10 @@ class In {
       : tensor_(&tensor), where_(where) {}
   template <class N>
     requires std::is_arithmetic_v<N>
-  In(N number, std::source_location where = std::source_location::current()) : scalar_(number), where_(where) {}       // NOLINT
+  In(N number, std::source_location where = std::source_location::current()) : scalar_(number), where_(where) {}  // NOLINT
+  template <std::floating_point T>
+  In(std::complex<T> number, std::source_location where = std::source_location::current())
+      : scalar_(number), where_(where) {}                                                                              // NOLINT
   In(const Picked& picked, std::source_location where = std::source_location::current());                              // NOLINT
   In(Scalar number, std::source_location where = std::source_location::current()) : scalar_(number), where_(where) {}  // NOLINT
 
@@ -262,7 +276,9 @@ Picked Tensor::operator()(const Indices&... indices) const {
 
 template <class T>
 T Tensor::item(std::source_location where) const {
-  if constexpr (std::is_floating_point_v<T>)
+  if constexpr (std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>)
+    return static_cast<T>(item_complex(where));
+  else if constexpr (std::is_floating_point_v<T>)
     return static_cast<T>(item_double(where));
   else
     return static_cast<T>(item_int(where));

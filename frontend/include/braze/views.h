@@ -74,6 +74,10 @@ std::vector<Tensor> chunk(const In& x, std::int64_t chunks, std::int64_t dim = 0
 std::vector<Tensor> split(const In& x, std::int64_t size, std::int64_t dim = 0);
 std::vector<Tensor> split(const In& x, SizesView sizes, std::int64_t dim = 0);
 std::vector<Tensor> split_with_sizes(const In& x, SizesView sizes, std::int64_t dim = 0);
+// PyTorch's names for the same without its check of writes through several of them, which Braze has no need of.
+std::vector<Tensor> unsafe_chunk(const In& x, std::int64_t chunks, std::int64_t dim = 0);
+std::vector<Tensor> unsafe_split(const In& x, std::int64_t size, std::int64_t dim = 0);
+std::vector<Tensor> unsafe_split_with_sizes(const In& x, SizesView sizes, std::int64_t dim = 0);
 // Exactly `sections`, or cut at the indices. https://pytorch.org/docs/stable/generated/torch.tensor_split.html
 std::vector<Tensor> tensor_split(const In& x, std::int64_t sections, std::int64_t dim = 0);
 std::vector<Tensor> tensor_split(const In& x, SizesView indices, std::int64_t dim = 0);

@@ -6,27 +6,52 @@ import builtins
 import math
 
 import braze as _T
-from braze import Tensor, bool, device, finfo, float32, float64, iinfo, int8, int16, int32, int64, uint8  # noqa: F401
+from braze import Tensor, bool, device, float32, float64, int8, int16, int32, int64, uint8  # noqa: F401
+from . import _array_api_linalg as linalg  # noqa: F401
 
 e, inf, nan, newaxis, pi = math.e, math.inf, math.nan, None, math.pi
 __array_api_version__ = "2024.12"
 
 _dtypes = {"bool": bool, "int8": int8, "int16": int16, "int32": int32, "int64": int64, "uint8": uint8, "float32": float32, "float64": float64}
+for _name in ("complex64", "complex128"):
+    if hasattr(_T, _name):
+        globals()[_name] = _dtypes[_name] = getattr(_T, _name)
 _kinds = {"bool": ("bool",), "signed integer": ("int8", "int16", "int32", "int64"), "unsigned integer": ("uint8",),
-          "integral": ("int8", "int16", "int32", "int64", "uint8"), "real floating": ("float32", "float64"), "complex floating": (),
-          "numeric": ("int8", "int16", "int32", "int64", "uint8", "float32", "float64")}
+          "integral": ("int8", "int16", "int32", "int64", "uint8"), "real floating": ("float32", "float64"),
+          "complex floating": ("complex64", "complex128"),
+          "numeric": ("int8", "int16", "int32", "int64", "uint8", "float32", "float64", "complex64", "complex128")}
 
 
 # ---- dtypes ----
 
 def isdtype(dtype, kind):
     if isinstance(kind, tuple):
-        return any(isdtype(dtype, k) for k in kind)
+        return builtins.any(isdtype(dtype, k) for k in kind)
     if isinstance(kind, str):
         if kind not in _kinds:
             raise ValueError(f"unknown kind of dtype: {kind!r}")
-        return any(dtype is _dtypes[name] for name in _kinds[kind])
+        return builtins.any(dtype is _dtypes.get(name) for name in _kinds[kind])
     return dtype is kind
+
+
+class _Limits:
+    """What a dtype can hold, with the dtype itself and for arrays too."""
+
+    def __init__(self, info, dtype, names):
+        self.dtype = dtype
+        for name in names:
+            setattr(self, name, getattr(info, name))
+
+
+def finfo(type, /):
+    dtype = type.dtype if isinstance(type, Tensor) else type
+    info = _T.finfo(dtype)
+    return _Limits(info, _dtypes[info.dtype], ("bits", "eps", "max", "min", "smallest_normal"))
+
+
+def iinfo(type, /):
+    dtype = type.dtype if isinstance(type, Tensor) else type
+    return _Limits(_T.iinfo(dtype), dtype, ("bits", "max", "min"))
 
 
 def astype(x, dtype, /, *, copy=True, device=None):
@@ -42,7 +67,8 @@ def result_type(*arrays_and_dtypes):
     found = scalar = None
     for x in arrays_and_dtypes:
         if isinstance(x, (builtins.bool, int, float, complex)):
-            scalar = x if scalar is None or type(x) is float else scalar
+            order = (builtins.bool, int, float, complex).index
+            scalar = x if scalar is None or order(type(x)) > order(type(scalar)) else scalar
             continue
         dtype = x.dtype if isinstance(x, Tensor) else x
         found = dtype if found is None else _T.promote_types(found, dtype)
@@ -94,7 +120,7 @@ def arange(start, /, stop=None, step=1, *, dtype=None, device=None):
     if stop is None:
         start, stop = 0, start
     if (step > 0 and stop < start) or (step < 0 and stop > start):
-        kind = dtype or (float32 if any(isinstance(v, float) for v in (start, stop, step)) else int64)
+        kind = dtype or (float32 if builtins.any(isinstance(v, float) for v in (start, stop, step)) else int64)
         return _T.empty(0, dtype=kind, device=device)
     return _T.arange(start, stop, step, dtype=dtype, device=device)
 
@@ -119,20 +145,44 @@ def triu(x, /, *, k=0):
 
 # ---- elementwise ----
 
-acos, acosh, asin, asinh, atan, atan2, atanh = _T.acos, _T.acosh, _T.asin, _T.asinh, _T.atan, _T.atan2, _T.atanh
-cos, cosh, sin, sinh, tan, tanh = _T.cos, _T.cosh, _T.sin, _T.sinh, _T.tan, _T.tanh
-exp, expm1, log, log1p, log2, log10, sqrt, square = _T.exp, _T.expm1, _T.log, _T.log1p, _T.log2, _T.log10, _T.sqrt, _T.square
-abs, sign, signbit, reciprocal = _T.abs, _T.sign, _T.signbit, _T.reciprocal
-isfinite, isinf, isnan = _T.isfinite, _T.isinf, _T.isnan
-logical_not, negative, positive = _T.logical_not, _T.negative, _T.positive
-bitwise_invert = _T.bitwise_not
+def _unary(name, torch_name=None):
+    function = getattr(_T, torch_name or name)
+
+    def unary(x, /):
+        return function(x)
+    unary.__name__ = unary.__qualname__ = name
+    return unary
+
+
+for _name in ("abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "expm1", "isfinite", "isinf", "isnan", "log", "log10",
+              "log1p", "log2", "logical_not", "negative", "positive", "reciprocal", "signbit", "sin", "sinh", "sqrt", "square", "tan", "tanh"):
+    globals()[_name] = _unary(_name)
+bitwise_invert = _unary("bitwise_invert", "bitwise_not")
+
+
+def sign(x, /):
+    if x.dtype.is_complex:
+        return _T.where(x == 0, _T.zeros_like(x), x / _T.abs(x))
+    return _T.where(x != x, x, _T.sign(x)) if x.dtype.is_floating_point else _T.sign(x)
+
+
+def real(x, /):
+    return _T.real(x) if x.dtype.is_complex else x
+
+
+def imag(x, /):
+    return _T.imag(x) if x.dtype.is_complex else _T.zeros_like(x)
+
+
+def conj(x, /):
+    return _T.conj(x).resolve_conj() if x.dtype.is_complex else x
 
 
 def _rounded(name):
     function = getattr(_T, name)
 
     def rounded(x, /):
-        return function(x) if x.dtype.is_floating_point else x
+        return function(x) if x.dtype.is_floating_point or x.dtype.is_complex else x
     rounded.__name__ = rounded.__qualname__ = name
     return rounded
 
@@ -154,6 +204,8 @@ def _binary(name, torch_name=None):
     def binary(x1, x2, /):
         if not isinstance(x1, Tensor):
             x1 = _T.tensor(x1, dtype=_T.result_type(x2, x1))
+        elif not isinstance(x2, Tensor):
+            x2 = _T.tensor(x2, dtype=_T.result_type(x1, x2))
         return function(*_pair(x1, x2))
     binary.__name__ = binary.__qualname__ = name
     return binary
@@ -169,6 +221,26 @@ def _binary(name, torch_name=None):
         ("subtract", "sub")))
 bitwise_left_shift, bitwise_right_shift = _binary("bitwise_left_shift"), _binary("bitwise_right_shift")
 pow = _binary("pow")
+_floor_divide, _remainder = floor_divide, remainder
+
+
+def floor_divide(x1, x2, /):
+    result = _floor_divide(x1, x2)
+    if not result.dtype.is_floating_point:
+        return result
+    # By infinity, and of it: the floor of the quotient.
+    quotient = divide(x1, x2)
+    infinite = _T.isinf(quotient) | (quotient == 0)
+    return _T.where(infinite, _T.floor(quotient), result)
+
+
+def remainder(x1, x2, /):
+    result = _remainder(x1, x2)
+    return _T.where(result == 0, _T.copysign(result, x2), result) if result.dtype.is_floating_point else result
+
+
+for _function in (floor_divide, remainder):
+    _function.__qualname__ = _function.__name__
 
 
 def clip(x, /, min=None, max=None):
@@ -178,10 +250,6 @@ def clip(x, /, min=None, max=None):
             bound = bound if isinstance(bound, Tensor) else _T.tensor(bound, dtype=dtype)
             x = choose(x, bound.to(dtype))
     return x.clone() if min is None and max is None else x
-
-
-def real(x, /):
-    return x
 
 
 # ---- searching, sorting, sets ----
@@ -259,19 +327,19 @@ def _dims(x, axis):
 def _accumulator(x, dtype):
     if dtype is not None:
         return dtype
-    return x.dtype if x.dtype.is_floating_point else int64
+    return x.dtype if x.dtype.is_floating_point or x.dtype.is_complex else int64
 
 
 def sum(x, /, *, axis=None, dtype=None, keepdims=False):
-    x = x.to(_accumulator(x, dtype))
-    dims = _dims(x, axis)
-    return x.sum(dims, keepdim=keepdims) if dims else x.clone()
+    dtype, dims = _accumulator(x, dtype), _dims(x, axis)
+    return x.sum(dims, keepdim=keepdims, dtype=dtype) if dims else x.to(dtype, copy=True)
 
 
 def prod(x, /, *, axis=None, dtype=None, keepdims=False):
-    x = x.to(_accumulator(x, dtype))
+    dtype = _accumulator(x, dtype)
+    x = x.to(dtype, copy=True)
     for dim in sorted((d % x.ndim for d in _dims(x, axis)), reverse=True):
-        x = x.prod(dim, keepdim=keepdims)
+        x = x.prod(dim, keepdim=keepdims, dtype=dtype)
     return x
 
 
@@ -292,7 +360,7 @@ def mean(x, /, *, axis=None, keepdims=False):
 
 def var(x, /, *, axis=None, correction=0.0, keepdims=False):
     dims = _dims(x, axis)
-    return _T.var(x, dims, correction=correction, keepdim=keepdims) if dims else _T.zeros_like(x)
+    return _T.var(x, dims, correction=correction, keepdim=keepdims) if dims else x - x
 
 
 def std(x, /, *, axis=None, correction=0.0, keepdims=False):
@@ -379,7 +447,7 @@ def permute_dims(x, /, axes):
 
 
 def repeat(x, repeats, /, *, axis=None):
-    return _T.repeat_interleave(x, repeats, dim=axis)
+    return _T.repeat_interleave(x, repeats.to(int64) if isinstance(repeats, Tensor) else repeats, dim=axis)
 
 
 def reshape(x, /, shape, *, copy=None):
@@ -389,7 +457,7 @@ def reshape(x, /, shape, *, copy=None):
 
 
 def roll(x, /, shift, *, axis=None):
-    return _T.roll(x, shift, axis)
+    return _T.roll(x, shift) if axis is None else _T.roll(x, shift, axis)
 
 
 def tile(x, repetitions, /):
@@ -419,6 +487,8 @@ def matmul(x1, x2, /):
 
 
 def matrix_transpose(x, /):
+    if x.ndim < 2:
+        raise ValueError(f"matrix_transpose needs an array of two dims, not of {x.ndim}")
     return x.mT
 
 
@@ -428,7 +498,9 @@ def tensordot(x1, x2, /, *, axes=2):
 
 def vecdot(x1, x2, /, *, axis=-1):
     x1, x2 = _pair(x1, x2)
-    return (x1 * x2).sum(axis).to(x1.dtype)
+    if x1.shape[axis] != x2.shape[axis]:
+        raise ValueError(f"vecdot: sizes along axis {axis} differ: {x1.shape[axis]} and {x2.shape[axis]}")
+    return (conj(x1) * x2).sum(axis).to(x1.dtype)
 
 
 class _Info:
@@ -439,7 +511,7 @@ class _Info:
         return device("cpu")
 
     def default_dtypes(self, *, device=None):
-        return {"real floating": _T.get_default_dtype(), "complex floating": None, "integral": int64, "indexing": int64}
+        return {"real floating": _T.get_default_dtype(), "complex floating": getattr(_T, "complex64", None), "integral": int64, "indexing": int64}
 
     def dtypes(self, *, device=None, kind=None):
         return {n: d for n, d in _dtypes.items() if kind is None or isdtype(d, kind)}

@@ -22,7 +22,7 @@ def _require_usual(ndarray):
     return dtype
 
 
-def from_numpy(ndarray):
+def from_numpy(ndarray) -> "Tensor":
     """A tensor on a NumPy array's memory: a write through either is seen by both. A read-only array gives a warning, and a tensor that
     refuses writes. https://pytorch.org/docs/stable/generated/torch.from_numpy.html"""
     import numpy
@@ -57,7 +57,7 @@ def index_tensor(data):
     return tensor.long() if tensor.numel() == 0 and tensor.dtype is not _braze.bool else tensor
 
 
-def as_tensor(data, dtype=None, device=None):
+def as_tensor(data, dtype=None, device=None) -> "Tensor":
     """`data` itself or its memory where that is possible, else a copy. https://pytorch.org/docs/stable/generated/torch.as_tensor.html"""
     if isinstance(data, Tensor):
         return data if dtype is None and device is None else data.to(device=device, dtype=dtype)
@@ -68,7 +68,7 @@ def as_tensor(data, dtype=None, device=None):
     return _braze._functions[""]["tensor"](data, dtype=dtype, device=device)
 
 
-def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
+def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False) -> "Tensor":
     """As `as_tensor`; copy=True always copies, copy=False never. https://pytorch.org/docs/stable/generated/torch.asarray.html"""
     if isinstance(obj, Tensor):
         result = obj.to(device=device, dtype=dtype) if dtype is not None or device is not None else obj
@@ -84,7 +84,7 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
     return result.requires_grad_() if requires_grad else result
 
 
-def from_dlpack(ext_tensor):
+def from_dlpack(ext_tensor) -> "Tensor":
     """A tensor on another library's memory. https://pytorch.org/docs/stable/dlpack.html"""
     if hasattr(ext_tensor, "__dlpack__"):
         device = ext_tensor.__dlpack_device__()
@@ -94,7 +94,7 @@ def from_dlpack(ext_tensor):
     return _braze.from_dlpack_capsule(ext_tensor)
 
 
-def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
+def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False) -> "Tensor":
     """A one-dimensional tensor on the memory of an object with a buffer."""
     try:
         view = memoryview(buffer).cast("B")

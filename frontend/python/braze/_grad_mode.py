@@ -4,7 +4,7 @@ import contextlib
 _enabled = True
 
 
-def is_grad_enabled():
+def is_grad_enabled() -> bool:
     """Whether ops would be recorded for gradients."""
     return _enabled
 

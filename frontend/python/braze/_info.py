@@ -11,6 +11,13 @@ class _Info:
         return hash((type(self), self._type))
 
 
+def _checked(name, type):
+    type = {float: _braze.float64, int: _braze.int64, bool: _braze.bool}.get(type, type)
+    if not isinstance(type, dtype):
+        raise TypeError(f"{name}(): argument 'type' (position 1) must be torch.dtype, not {type.__class__.__name__}")
+    return type
+
+
 class finfo(_Info):
     """The limits of a floating dtype. https://pytorch.org/docs/stable/type_info.html"""
     _table = {  # bits, fraction bits, smallest exponent, largest exponent, decimal digits
@@ -18,7 +25,7 @@ class finfo(_Info):
         "float64": (64, 52, -1022, 1023, 15), "complex64": (32, 23, -126, 127, 6), "complex128": (64, 52, -1022, 1023, 15)}
 
     def __init__(self, type=None):
-        self._type = type if type is not None else _braze._functions[""]["get_default_dtype"]()
+        self._type = _checked("finfo", type) if type is not None else _braze._functions[""]["get_default_dtype"]()
         name = repr(self._type).partition(".")[2]
         if name not in self._table:
             raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{name}'")
@@ -39,7 +46,7 @@ class iinfo(_Info):
     """The limits of an integer dtype. https://pytorch.org/docs/stable/type_info.html"""
 
     def __init__(self, type):
-        self._type = type
+        self._type = _checked("iinfo", type)
         if type.is_floating_point or type.is_complex:
             raise TypeError(f"torch.iinfo() requires an integer input type. Use torch.finfo to handle '{repr(type).partition('.')[2]}'")
         if type is _braze.bool:
@@ -56,18 +63,18 @@ class iinfo(_Info):
 finfo.__module__ = iinfo.__module__ = "braze"
 
 
-def is_tensor(obj):
+def is_tensor(obj) -> bool:
     """Whether `obj` is a Tensor."""
     return isinstance(obj, Tensor)
 
 
-def is_storage(obj):
+def is_storage(obj) -> bool:
     """Whether `obj` is a storage."""
     from ._storage import TypedStorage, UntypedStorage
     return isinstance(obj, (UntypedStorage, TypedStorage))
 
 
-def typename(obj):
+def typename(obj) -> str:
     """The name of an object's type, with its module."""
     if isinstance(obj, Tensor):
         return obj.type()

@@ -4,7 +4,7 @@ from . import _braze
 _einsum, _chain_matmul = _braze._functions[""]["einsum"], _braze._functions[""]["chain_matmul"]
 
 
-def einsum(*args):
+def einsum(*args) -> "Tensor":
     """einsum(equation, *operands): sums of products over named dims. Any number of operands, '...', repeated letters, spaces; without
     '->' the letters that occur once, in order. Also einsum(a, [0, 1], b, [1, 2], [0, 2]), with dims named by numbers.
     https://pytorch.org/docs/stable/generated/torch.einsum.html"""
@@ -36,6 +36,6 @@ def _letter(label):
     raise ValueError(f"einsum(): subscript in subscript list is not within the valid range [0, 52): {label}")
 
 
-def chain_matmul(*matrices, out=None):
+def chain_matmul(*matrices, out=None) -> "Tensor":
     """The product of matrices in the order of least work; linalg.multi_dot is its successor."""
     return _chain_matmul(list(matrices), out=out)

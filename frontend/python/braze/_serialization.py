@@ -33,6 +33,11 @@ def rebuild(data, dtype, sizes, strides, offset, requires_grad, cls=Tensor, attr
     return _rebuild_from_type_v2(lambda: tensor.requires_grad_() if requires_grad else tensor, cls, (), attributes)
 
 
+def conjugated(tensor):
+    """What an ordinary pickle of a conjugated view calls."""
+    return tensor.conj()
+
+
 def _attributes(tensor):
     return {name: value for name, value in tensor.__dict__.items() if name != "_requires_grad"}
 
@@ -49,6 +54,8 @@ def _whole(tensor):
 def reduce_tensor(tensor):
     """A tensor in an ordinary pickle: as in PyTorch its whole storage, and no sharing between tensors."""
     _require_leaf(tensor)
+    if tensor.is_conj():
+        return conjugated, (tensor.conj(),)
     arguments = (_braze.to_bytes(_whole(tensor)), tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor.storage_offset(),
                  tensor.requires_grad)
     attributes = _attributes(tensor)
@@ -61,6 +68,8 @@ def reduce_tensor(tensor):
 
 def _rebuild_tensor_v2(storage, offset, sizes, strides, requires_grad=False, hooks=None, metadata=None):
     tensor = storage._elements.as_strided(sizes, strides, offset)
+    if metadata and metadata.get("conj"):
+        tensor = tensor.conj()
     return tensor.requires_grad_() if requires_grad else tensor
 
 
@@ -188,6 +197,8 @@ class _Writer(pickle._Pickler):
         is_parameter = type(tensor).__name__ == "Parameter"
         arguments = (TypedStorage(tensor), tensor.storage_offset(), tuple(tensor.shape), tuple(tensor.stride()),
                      tensor.requires_grad and not is_parameter, collections.OrderedDict())
+        if tensor.is_conj():
+            arguments += ({"conj": True},)
         if is_parameter:
             return _rebuild_parameter, (_Reduced(_rebuild_tensor_v2, arguments), tensor.requires_grad, collections.OrderedDict())
         attributes = _attributes(tensor)

@@ -5,7 +5,7 @@ from ._braze import Size, Tensor
 _functions = _braze._functions[""]
 
 
-def _one_by_one(name):
+def _one_by_one(name, result="Tensor"):
     function = _functions[name]
 
     def spread(*tensors, **options):
@@ -17,16 +17,17 @@ def _one_by_one(name):
 
     spread.__name__ = spread.__qualname__ = name
     spread.__module__ = "braze"
+    spread.__annotations__ = {"tensors": "Any", "options": "Any", "return": result}
     spread.__doc__ = function.__doc__
     return spread
 
 
-block_diag, cartesian_prod, meshgrid = _one_by_one("block_diag"), _one_by_one("cartesian_prod"), _one_by_one("meshgrid")
-broadcast_tensors = _one_by_one("broadcast_tensors")
-atleast_1d, atleast_2d, atleast_3d = _one_by_one("atleast_1d"), _one_by_one("atleast_2d"), _one_by_one("atleast_3d")
+block_diag, cartesian_prod = _one_by_one("block_diag"), _one_by_one("cartesian_prod")
+meshgrid, broadcast_tensors = _one_by_one("meshgrid", "tuple[Tensor, ...]"), _one_by_one("broadcast_tensors", "tuple[Tensor, ...]")
+atleast_1d, atleast_2d, atleast_3d = (_one_by_one(name, "Any") for name in ("atleast_1d", "atleast_2d", "atleast_3d"))
 
 
-def broadcast_shapes(*shapes):
+def broadcast_shapes(*shapes) -> "Size":
     """The common sizes of several. RuntimeError where they do not broadcast.
     https://pytorch.org/docs/stable/generated/torch.broadcast_shapes.html"""
     return _functions["_broadcast_shapes"]([(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes])

@@ -4,7 +4,9 @@ from ._braze import Tensor
 
 
 def _whole(tensor):
-    """All elements of the storage, from its first byte."""
+    """All elements of the storage, from its first byte, as they lie there."""
+    if tensor.is_conj():
+        tensor = tensor.conj()
     bytes_there = _braze.storage_bytes(tensor)
     return tensor.detach().as_strided((bytes_there // tensor.element_size(),), (1,), 0)
 
@@ -19,6 +21,7 @@ class UntypedStorage:
             self._elements = _braze._functions[""]["empty"](data, dtype=_braze.uint8)
 
     def nbytes(self):
+        """The size in bytes."""
         return _braze.storage_bytes(self._elements)
 
     size = nbytes
@@ -26,11 +29,13 @@ class UntypedStorage:
 
     @property
     def device(self):
+        """Where the memory is."""
         return self._elements.device
 
     is_cuda = False
 
     def data_ptr(self):
+        """The address of the first byte. Evaluates."""
         return self._elements.data_ptr()
 
     def _tensor(self, dtype):
@@ -40,6 +45,7 @@ class UntypedStorage:
         return _braze.to_bytes(self._elements)
 
     def tolist(self):
+        """The elements as a list."""
         return list(self._bytes())
 
     def __iter__(self):
@@ -52,9 +58,11 @@ class UntypedStorage:
         self._elements.view(_braze.uint8)[index] = value
 
     def clone(self):
+        """A copy."""
         return UntypedStorage(self._elements.clone())
 
     def copy_(self, source, non_blocking=None):
+        """Takes the bytes of a storage of the same size."""
         self._elements.view(_braze.uint8).copy_(source._elements.view(_braze.uint8))
         return self
 
@@ -84,8 +92,8 @@ class TypedStorage:
     def __init__(self, tensor):
         self._elements = _whole(tensor)
 
-    dtype = property(lambda self: self._elements.dtype)
-    device = property(lambda self: self._elements.device)
+    dtype = property(lambda self: self._elements.dtype, doc="The dtype of its elements.")
+    device = property(lambda self: self._elements.device, doc="Where the memory is.")
 
     def untyped(self):
         """The same memory as bytes."""
@@ -98,20 +106,25 @@ class TypedStorage:
         return TypedStorage, (self._elements,)
 
     def size(self):
+        """How many elements it has."""
         return self._elements.numel()
 
     __len__ = size
 
     def nbytes(self):
+        """The size in bytes."""
         return self._elements.nbytes
 
     def element_size(self):
+        """The bytes that an element takes."""
         return self._elements.element_size()
 
     def data_ptr(self):
+        """The address of the first byte. Evaluates."""
         return self._elements.data_ptr()
 
     def tolist(self):
+        """The elements as a list."""
         return self._elements.tolist()
 
     def __iter__(self):

@@ -49,7 +49,9 @@ typed_constructors = {
     for name, dtype in (("FloatTensor", "float32"), ("DoubleTensor", "float64"), ("HalfTensor", "float16"), ("BFloat16Tensor", "bfloat16"),
                         ("ByteTensor", "uint8"), ("CharTensor", "int8"), ("ShortTensor", "int16"), ("IntTensor", "int32"),
                         ("LongTensor", "int64"), ("BoolTensor", "bool"))}
-_type_names = {cls.dtype: name for name, cls in typed_constructors.items()}
+# PyTorch has no constructors under these names, only the names.
+_type_names = {cls.dtype: name for name, cls in typed_constructors.items()} | {
+    _braze.complex64: "ComplexFloatTensor", _braze.complex128: "ComplexDoubleTensor"}
 
 
 def _make_subclass(cls, data, require_grad=False):
@@ -65,13 +67,17 @@ _cpu = _device("cpu")
 class _Methods:
     device = property(lambda self: _cpu, doc="Where the memory is.")
     layout = property(lambda self: strided, doc="How elements lie in memory.")
-    is_cuda = is_sparse = is_quantized = is_meta = is_mps = is_xpu = is_mkldnn = is_nested = property(lambda self: False)
-    is_cpu = property(lambda self: True)
-    names = property(lambda self: (None,) * self.ndim)
-    H = property(lambda self: self.transpose(0, 1) if self.ndim == 2 else _refuse_h(self), doc="The adjoint of a matrix.")
-    mH = property(lambda self: self.mT, doc="The adjoint of the last two dims.")
+    is_cuda, is_meta, is_mps, is_xpu = (property(lambda self: False, doc=f"Whether the memory is of {kind}: never.")
+                                        for kind in ("a CUDA device", "no device", "an Apple GPU", "an Intel GPU"))
+    is_sparse, is_quantized, is_mkldnn, is_nested = (property(lambda self: False, doc=f"Whether the layout is {kind}: never.")
+                                                     for kind in ("sparse", "quantized", "oneDNN's", "nested"))
+    is_cpu = property(lambda self: True, doc="Whether the memory is the CPU's: always.")
+    names = property(lambda self: (None,) * self.ndim, doc="The names of dims: None each.")
+    H = property(lambda self: self.adjoint() if self.ndim == 2 else _refuse_h(self), doc="The adjoint of a matrix: a view.")
+    mH = property(lambda self: self.adjoint(), doc="The adjoint of the last two dims: a view.")
 
-    def get_device(self):
+    def get_device(self) -> int:
+        """The number of the device: -1, the CPU."""
         return -1
 
     # ---- conversion ----
@@ -81,8 +87,17 @@ class _Methods:
         if self.requires_grad:
             if not force:
                 raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-            return to_numpy(self.detach())
+            return to_numpy(self.detach().resolve_conj())
+        if self.is_conj():
+            if not force:
+                raise RuntimeError("Can't call numpy() on Tensor that has conjugate bit set. Use tensor.resolve_conj().numpy() instead.")
+            return to_numpy(self.resolve_conj())
         return to_numpy(self)
+
+    def to_numpy(self):
+        """As numpy(force=True): the name by which matplotlib, pandas and others ask an array that they do not know for NumPy's. They know
+        torch.Tensor by its class."""
+        return self.numpy(force=True)
 
     def __array__(self, dtype=None, copy=None):
         if copy is False and dtype is not None and self.numpy().dtype != dtype:
@@ -100,11 +115,13 @@ class _Methods:
     def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         if self.requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
+        if self.is_conj():
+            raise BufferError("Can't export tensors with the conjugate bit set")
         if stream not in (None, -1):
             raise AssertionError("stream should be None on cpu.")
         return _braze.to_dlpack(self.clone() if copy else self)
 
-    def __dlpack_device__(self):
+    def __dlpack_device__(self) -> "tuple[int, int]":
         import enum
         return enum.IntEnum("DLDeviceType", {"kDLCPU": 1}).kDLCPU, 0
 
@@ -125,33 +142,34 @@ class _Methods:
         from . import _array_api
         return _array_api
 
-    def to_device(self, device, /, *, stream=None):
+    def to_device(self, device, /, *, stream=None) -> "Tensor":
+        """As to(device), by the Array API's name."""
         return self.to(device)
 
     # ---- Python's protocols ----
 
-    def __format__(self, spec):
+    def __format__(self, spec) -> str:
         if self.dim() == 0:
             return self.item().__format__(spec)
         return object.__format__(self, spec) if spec else str(self)
 
-    def __contains__(self, element):
+    def __contains__(self, element) -> "builtins.bool":
         if isinstance(element, (Tensor, int, float, complex, builtins.bool)) or type(element).__module__ == "numpy":
             return (element == self).any().item()
         raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
-    def __reversed__(self):
+    def __reversed__(self) -> "Tensor":
         return self if self.dim() == 0 else self.flip(0)
 
-    def __complex__(self):
+    def __complex__(self) -> complex:
         return complex(self.item())
 
-    def __copy__(self):
+    def __copy__(self) -> "Tensor":
         result = self.detach() if type(self) is Tensor else _braze.make_subclass(type(self), self)
         result.__dict__.update(self.__dict__)
         return result.requires_grad_() if self.requires_grad else result
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo) -> "Tensor":
         if not self.is_leaf:
             raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If "
                                "you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage.")
@@ -160,6 +178,8 @@ class _Methods:
         import copy
         storage = copy.deepcopy(self.untyped_storage(), memo)
         result = storage._tensor(self.dtype).as_strided(self.shape, self.stride(), self.storage_offset())
+        if self.is_conj():
+            result = result.conj()
         if type(self) is not Tensor:
             result = _braze.make_subclass(type(self), result)
         if self.requires_grad:
@@ -190,19 +210,24 @@ class _Methods:
 
     _typed_storage = storage
 
-    def is_shared(self):
+    def is_shared(self) -> "builtins.bool":
+        """Whether other processes see the memory: never."""
         return False
 
-    def share_memory_(self):
+    def share_memory_(self) -> "Tensor":
+        """The tensor itself: memory is of one process."""
         return self
 
-    def is_pinned(self, device=None):
+    def is_pinned(self, device=None) -> "builtins.bool":
+        """Whether the memory is pinned for a device: never."""
         return False
 
     def pin_memory(self, device=None):
+        """RuntimeError: there is no device to pin memory for."""
         raise RuntimeError("Cannot access accelerator device when none is available.")
 
     def cuda(self, device=None, non_blocking=False, memory_format=None):
+        """RuntimeError: Braze's tensors live on the CPU."""
         _device("cuda")._require_supported()
 
     def __getattr__(self, name):
@@ -224,33 +249,11 @@ def _install():
             setattr(Tensor, name, value)
     for name in ("__copy__", "__deepcopy__", "__reduce_ex__", "__format__", "__dir__"):
         setattr(Tensor, name, vars(_Methods)[name])
-    if "requires_grad" not in Tensor.__dict__:  # until tensors have gradients
-        Tensor.requires_grad = property(lambda self: self.__dict__.get("_requires_grad", False), _set_requires_grad)
-        Tensor.is_leaf = property(lambda self: True)
-        Tensor.grad = Tensor.grad_fn = property(lambda self: None)
-        Tensor.requires_grad_ = _requires_grad_
-        Tensor.data = property(lambda self: self.detach(), _set_data)
+    # until tensors have gradients
+    Tensor.grad = property(lambda self: None, doc="The gradient, or None.")
+    Tensor.grad_fn = property(lambda self: None, doc="What made the tensor, for gradients, or None.")
     Tensor._make_subclass = staticmethod(_make_subclass)
     Tensor.__module__ = "braze"
-
-
-def _requires_grad_(self, requires_grad=True):
-    """The mark alone: this version of braze computes no gradients yet, and there is no backward()."""
-    if not requires_grad:
-        self.__dict__.pop("_requires_grad", None)
-    elif not self.dtype.is_floating_point:
-        raise RuntimeError("only Tensors of floating point dtype can require gradients")
-    else:
-        self.__dict__["_requires_grad"] = True
-    return self
-
-
-def _set_requires_grad(self, requires_grad):
-    _requires_grad_(self, requires_grad)
-
-
-def _set_data(self, value):
-    _braze.set_data(self, value)
 
 
 _install()
@@ -268,4 +271,5 @@ def _set_generator_state(self, state):
     self.set_state(state[2])
 
 
+_braze.Generator.__module__ = "braze"
 _braze.Generator.__reduce__, _braze.Generator.__setstate__ = _reduce_generator, _set_generator_state

@@ -2,12 +2,12 @@
 import builtins
 
 from . import _braze
-from ._braze import bfloat16, bool, float16, float32, float64, int8, int16, int32, int64, uint8  # noqa: F401
+from ._braze import bfloat16, bool, complex64, complex128, float16, float32, float64, int8, int16, int32, int64, uint8  # noqa: F401
 
 
 class device:
     """Where a tensor's memory is. Braze computes on the CPU; other devices that PyTorch names are known and refused."""
-    __slots__ = ("type", "index")
+    __slots__ = {"type": "The kind of device: 'cpu'.", "index": "Which of its kind, or None."}
     _known = ("cpu", "cuda", "xpu", "mps", "meta", "ipu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla",
               "lazy", "vulkan", "mtia", "privateuseone", "hpu")
 

@@ -5,30 +5,34 @@ __all__ = ["current_device", "device_count", "empty_cache", "is_available", "is_
 __getattr__ = absent(__name__)
 
 
-def is_available():
+def is_available() -> bool:
+    """Whether tensors can live on a CUDA device: no."""
     return False
 
 
-def is_initialized():
+def is_initialized() -> bool:
+    """Whether CUDA is in use: no."""
     return False
 
 
-def device_count():
+def device_count() -> int:
+    """How many CUDA devices tensors can live on: 0."""
     return 0
 
 
-def empty_cache():
-    pass
+def empty_cache() -> None:
+    """Nothing: there is no memory of a device to give back."""
 
 
-def manual_seed(seed):
-    pass
+def manual_seed(seed) -> None:
+    """Nothing: there is no device's generator to seed."""
 
 
 manual_seed_all = manual_seed
 
 
 def _refuse(*_, **__):
+    """RuntimeError: tensors live on the CPU."""
     raise RuntimeError("braze was built without CUDA tensors: tensors live on the CPU")
 
 

@@ -2,6 +2,8 @@
 
 Each is a tuple with its fields by name, and takes a sequence of as many values; TypeError where it is of another length.
 """
+import re
+
 from . import _braze
 from ._absent import absent
 
@@ -15,7 +17,7 @@ def _function(name):
 
 
 def _has_fields(function):
-    return any("-> (" in signature and " " in signature.partition("-> (")[2] for signature, _, _ in getattr(function, "__rows__", ()))
+    return any(re.search(r"-> \(\w+ \w+", signature) for signature, _, _ in getattr(function, "__rows__", ()))
 
 
 def __getattr__(name):

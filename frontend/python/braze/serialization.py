@@ -6,11 +6,13 @@ __all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load",
 __getattr__ = absent(__name__)
 
 
-def get_safe_globals():
+def get_safe_globals() -> list:
+    """What add_safe_globals has allowed."""
     return list(_added_globals.values())
 
 
-def clear_safe_globals():
+def clear_safe_globals() -> None:
+    """Forgets what add_safe_globals has allowed."""
     _added_globals.clear()
 
 

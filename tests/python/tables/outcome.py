@@ -91,7 +91,8 @@ def number_text(value, kind):
             return "nan"
         if math.isinf(value):
             return "inf" if value > 0 else "-inf"
-        return f"{value:.{15 if kind == 'f64' else 8}g}"
+        text = f"{value:.{15 if kind == 'f64' else 8}g}"
+        return repr(value) if math.isinf(float(text)) else text
     return str(value)
 
 

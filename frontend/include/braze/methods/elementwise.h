@@ -91,6 +91,13 @@ class ElementwiseMethods {
   Tensor mvlgamma(std::int64_t p, Line where = Line::current()) const;
   Tensor& mvlgamma_(std::int64_t p, Line where = Line::current());
 
+  Tensor igamma(const In& other) const;  // gammainc
+  Tensor& igamma_(const In& other);
+  Tensor igammac(const In& other) const;  // gammaincc
+  Tensor& igammac_(const In& other);
+  Tensor hardshrink(double lambd = 0.5, Line where = Line::current()) const;
+  Tensor prelu(const Tensor& weight, Line where = Line::current()) const;
+
   bool is_floating_point() const;
   bool is_complex() const;
   bool is_signed() const;

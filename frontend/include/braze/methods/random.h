@@ -39,6 +39,13 @@ class RandomMethods {
   Tensor& random_(std::int64_t from, std::optional<std::int64_t> to, Generator* generator = nullptr,
                   std::source_location where = std::source_location::current());
 
+  // ---- what braze/random.h has as functions ----
+  Tensor bernoulli(Generator* generator = nullptr, std::source_location where = std::source_location::current()) const;
+  Tensor bernoulli(double probability, Generator* generator = nullptr,
+                   std::source_location where = std::source_location::current()) const;
+  Tensor multinomial(std::int64_t samples, bool replacement = false, Generator* generator = nullptr,
+                     std::source_location where = std::source_location::current()) const;
+
  protected:
   ~RandomMethods() = default;  // a base of Tensor, never used alone
 };

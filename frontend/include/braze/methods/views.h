@@ -71,6 +71,9 @@ class ViewMethods {
   std::vector<Tensor> dsplit(std::int64_t sections) const;
   std::vector<Tensor> dsplit(SizesView indices) const;
   std::vector<Tensor> unbind(std::int64_t dim = 0) const;
+  std::vector<Tensor> unsafe_chunk(std::int64_t chunks, std::int64_t dim = 0) const;
+  std::vector<Tensor> unsafe_split(std::int64_t size, std::int64_t dim = 0) const;
+  std::vector<Tensor> unsafe_split_with_sizes(SizesView sizes, std::int64_t dim = 0) const;
 
   // ---- another layout for this very tensor, seen through every copy of the handle ----
   Tensor& squeeze_();

@@ -19,6 +19,7 @@ class _Real(Constraint):
     """Any number but NaN."""
 
     def check(self, value):
+        """Whether each number is one."""
         return value == value
 
 
@@ -29,6 +30,7 @@ class _GreaterThan(Constraint):
         self.lower_bound = lower_bound
 
     def check(self, value):
+        """Whether each number is greater."""
         return self.lower_bound < value
 
     def __repr__(self):

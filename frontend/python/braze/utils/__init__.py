@@ -1,16 +1,8 @@
-"""torch.utils: its submodules are imported when they are asked for."""
+"""torch.utils."""
 from .._absent import absent
+from . import data
+
+from . import dlpack
 
 __all__ = ["data", "dlpack"]
-_absent = absent(__name__)
-
-
-def __getattr__(name):
-    if name in __all__:
-        import importlib
-        return importlib.import_module("." + name, __name__)
-    return _absent(name)
-
-
-def __dir__():
-    return __all__
+__getattr__ = absent(__name__)
