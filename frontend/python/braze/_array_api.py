@@ -421,7 +421,7 @@ def stack(arrays, /, *, axis=0):
     return _T.stack(list(arrays), axis)
 
 
-def expand_dims(x, /, *, axis=0):
+def expand_dims(x, /, axis=0):
     if not -x.ndim - 1 <= axis <= x.ndim:
         raise IndexError(f"axis {axis} is out of range for an array of {x.ndim} dims")
     return x.unsqueeze(axis)
