@@ -72,7 +72,8 @@ class Element {
   int digits() const { return type_ == DType::f64 ? 53 : 24; }
   // An integer of as many digits, as a float: exact.
   Value bits(int which) const {
-    if (type_ != DType::f64) return cast(f_(Op::shift_right, words_[static_cast<std::size_t>(which)], f_.integer(8)), type_, f_.where);
+    if (type_ != DType::f64)
+      return cast(f_(Op::shift_right, words_[static_cast<std::size_t>(which)], f_.integer(8)), type_, f_.where);
     const auto first = static_cast<std::size_t>(2 * which);
     const Value high = f_(Op::shift_left, words_[first], f_.integer(21));
     return cast(f_(Op::bitwise_or, high, f_(Op::shift_right, words_[first + 1], f_.integer(11))), type_, f_.where);

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "frontend/engine/engine.h"
+#include "frontend/engine/number.h"
 #include "frontend/engine/state.h"
 #include "ir/error.h"
 
@@ -161,6 +162,15 @@ Value scalar_argument(ir::Literal value) {
   node->types[0] = scalar_type(value.type);
   node->attributes = scalar_attributes(value.type);
   node->bits = value.bits;
+  return Value::adopt(node);
+}
+
+Value number(ir::Literal value, TypeRef type, ir::Location location) {
+  const Value scalar = scalar_argument(value);
+  Node* node = Node::create(ir::Op::expand, {&scalar, 1}, 1, location);
+  node->types[0] = std::move(type);
+  counters().recorded.fetch_add(1, std::memory_order_relaxed);
+  ++recorded_since_evaluation();
   return Value::adopt(node);
 }
 
