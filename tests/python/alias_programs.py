@@ -361,7 +361,12 @@ class Writer:
         body = [line for line in body if not line.startswith(("p ", "q ", f"{captured} "))]  # those would rebind
         name, f = self.fresh_name(), f"f{self.made}"
         lines = "".join(f"    {line}\n" for line in body + [f"return {result}"])
-        calls = [f"{name} = {f}({a}, {b})"] * self.pick(1, 2)
+        # Called again with other aliases of the same kind, which may be those that it captured.
+        calls = [f"{name} = {f}({a}, {b})"]
+        if self.chance(60):
+            alike = [self.random.choice(self.variables(lambda x, like=outer[n]: one_dtype(x) and (x.name, x.size_) ==
+                                                       (like.name, like.size_))) for n in (a, b)]
+            calls.append(f"{name} = {f}({', '.join(alike)})")
         return [f"@compiled\ndef {f}(p, q):\n{lines}", *calls]
 
     def statement(self):
