@@ -47,7 +47,7 @@ TEST_CASE("captured tensors are read at each call, and writes to them are commit
   CHECK(values(step(ones({2}))) == Floats{1010, 1010});
 }
 
-TEST_CASE("an argument that is what the function captured is traced by itself, and so is a captured tensor of another size") {
+TEST_CASE("an argument that is what the function captured is traced by itself") {
   Tensor state = zeros({4});
   int traces = 0;
   const auto f = compile([&](Tensor x) {
@@ -59,8 +59,6 @@ TEST_CASE("an argument that is what the function captured is traced by itself, a
   CHECK(values(f(state)) == Floats(4, 1));  // written through the argument, read through the capture
   CHECK(values(f(zeros({4}))) == Floats(4, 1));
   CHECK(traces == 2);
-  state.resize_({2});
-  CHECK(values(f(zeros({4}))) == Floats(2, 1));
 }
 
 TEST_CASE("writes to arguments are committed too") {

@@ -140,7 +140,7 @@ TEST_CASE("assigning by index: what PyTorch fills, copies and refuses") {
   Tensor w = arange(6);
   CHECK_THROWS_AS(w(slice(1, 4)) = w(slice(0, 3)), Error);  // dense and overlapping
 
-  const Tensor rows = tensor({0, 1}), mask = tensor({1, 0, 1}, {.dtype = boolean});
+  const Tensor rows = tensor({0, 1}), mask = tensor({1, 0, 1}, {.dtype = DType::boolean});
   Tensor i = tensor({1, 0, 1}, {.dtype = int32});
   CHECK_THROWS_WITH((i(rows) = tensor({5, 6}, {.dtype = int64})),
                     Catch::Matchers::ContainsSubstring(

@@ -100,19 +100,19 @@ TEST_CASE("draws with Philox fuse into what reads them") {
   CHECK(steps(x * (rand({1000}, {.generator = &g}) < 0.9) / 0.9) == 1);  // dropout
   CHECK(steps((x + randint(0, 10, {1000}, {.generator = &g})).sum()) <= 2);
   manual_seed(7);
-  CHECK(steps(x + randn({1000}) * 0.5) > 1);  // PyTorch's stream is drawn by a routine
+  CHECK((x + randn({1000}) * 0.5).dump("steps").find("draw") != std::string::npos);  // PyTorch's stream is drawn by a routine
 }
 
 TEST_CASE("Philox's distributions have their moments and bounds") {
   Generator g = Generator::philox(11);
   const std::int64_t n = 200000;
   const RandomOptions with{.generator = &g};
-  const auto mean = [](const Tensor& x) { return x.to(float64).mean().item(); };
-  const auto deviation = [](const Tensor& x) { return x.to(float64).std().item(); };
+  const auto mean = [](const Tensor& x) { return x.to(float64).mean().item_double(); };
+  const auto deviation = [](const Tensor& x) { return x.to(float64).std().item_double(); };
   const Tensor u = rand({n}, with), z = randn({n}, with), d = randn({n}, {.dtype = float64, .generator = &g});
   CHECK(mean(u) == Approx(0.5).margin(0.004));
-  CHECK(u.min().item() >= 0);
-  CHECK(u.max().item() < 1);
+  CHECK(u.min().item_double() >= 0);
+  CHECK(u.max().item_double() < 1);
   CHECK(mean(z) == Approx(0).margin(0.01));
   CHECK(deviation(z) == Approx(1).margin(0.01));
   CHECK(deviation(d) == Approx(1).margin(0.01));
@@ -128,7 +128,7 @@ TEST_CASE("Philox's distributions have their moments and bounds") {
   CHECK(mean(empty({n}).exponential_(2, &g)) == Approx(0.5).margin(0.01));
   CHECK(mean(empty({n}).geometric_(0.25, &g)) == Approx(4).margin(0.05));
   CHECK(mean(empty({n}).log_normal_(0, 0.5, &g)) == Approx(std::exp(0.125)).margin(0.02));
-  CHECK(empty({n}).cauchy_(1, 2, &g).median().item() == Approx(1).margin(0.05));
+  CHECK(empty({n}).cauchy_(1, 2, &g).median().item_double() == Approx(1).margin(0.05));
   const Tensor order = randperm(1000, with);
   CHECK(equal(order.sort().values, arange(1000)));
   CHECK_FALSE(equal(order, arange(1000)));
