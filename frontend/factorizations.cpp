@@ -182,7 +182,7 @@ std::tuple<Tensor, Tensor> cholesky_factor(const Tensor& a, bool upper, ir::Chec
 Tensor linalg::cholesky(const In& A, bool upper) {
   const SourceLine line(A.where());
   if (const Tensor& a = square_matrices(A, "linalg.cholesky"); is_complex(a.dtype()))
-    return complex_cholesky(a, upper, [](const Tensor& real) { return linalg::cholesky(real); });
+    return column_major(complex_cholesky(a, upper, [](const Tensor& real) { return linalg::cholesky(real); }));
   return std::get<0>(cholesky_factor(square_matrices(A, "linalg.cholesky"), upper, ir::Checked::cholesky));
 }
 

@@ -12,7 +12,7 @@ import public_names  # noqa: E402
 # Python's name -> C++'s, where the language asks for another one.
 SPELT = {
     "": {"bool": "bool_", "float": "float_", "double": "double_", "short": "short_", "int": "int_", "long": "long_", "Size": "SizesView",
-         "device": "Device", "eager": "EagerScope", "fork_rng": "ForkRng", "is_grad_enabled": "Tensor.requires_grad",
+         "device": "Device", "complex64": "cfloat", "complex128": "cdouble", "eager": "EagerScope", "fork_rng": "ForkRng", "is_grad_enabled": "Tensor.requires_grad",
          "explain": "set_log_sink"},
     "Tensor": {"bool": "bool_", "char": "char_", "float": "float_", "double": "double_", "short": "short_", "int": "int_", "long": "long_",
                "tolist": "to_vector", "numpy": "export_memory"},
@@ -28,12 +28,12 @@ PYTHON = {
         "pickles": "save load serialization",
         "modules": "cuda distributions linalg nn random special storage utils",
         "scripts": "as_torch",
-        "complex numbers, which come to both": "real imag is_conj is_neg resolve_conj resolve_neg",
+        "views that Braze has not": "is_neg",
         "grad mode: comes to both with gradients": "enable_grad inference_mode no_grad set_grad_enabled",
     },
     "Tensor": {
         "comes to both with gradients": "grad grad_fn",
-        "complex numbers, which come to both": "real imag is_conj is_neg resolve_conj resolve_neg",
+        "views that Braze has not": "is_neg",
         "Python's objects": "names data",
         "memory of processes and devices that no tensor has": "is_shared share_memory_ is_pinned pin_memory is_mkldnn is_nested to_device",
     },
