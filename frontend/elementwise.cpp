@@ -65,8 +65,9 @@ bool is_condition(ir::Op op, std::size_t operand) { return op == ir::Op::where &
 AxisOrder iteration_order(std::span<const In* const> operands, const Dims& sizes) {
   const std::size_t rank = sizes.size();
   std::vector<Dims> strides;
+  const bool empty = std::find(sizes.begin(), sizes.end(), 0) != sizes.end();
   for (const In* operand : operands) {
-    if (operand->is_scalar()) continue;
+    if (operand->is_scalar() || empty) continue;
     const Geometry g = operand->tensor().impl()->layout();
     Dims full(rank, 0);
     for (std::size_t i = 0; i < g.sizes.size(); ++i) {
