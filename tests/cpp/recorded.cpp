@@ -137,14 +137,14 @@ std::string compare_array(const json& recorded, const Tensor& got, std::string_v
     return first_difference(numbers<double>(type, bytes), numbers<double>(our_type, ours),
                             [&](double a, double b) { return alike(a, b, t); });
   }
-  return first_difference(numbers<std::int64_t>(type, bytes), numbers<std::int64_t>(our_type, ours),
-                          std::equal_to<>());
+  return first_difference(numbers<std::int64_t>(type, bytes), numbers<std::int64_t>(our_type, ours), std::equal_to<>());
 }
 
 // ---- nests ----
 
 const char* name_of(Value::Kind kind) {
-  constexpr const char* names[] = {"none", "bool", "int", "float", "complex", "str", "dtype", "device", "tensor", "ndarray", "tuple", "list", "any"};
+  constexpr const char* names[] = {"none",   "bool",   "int",     "float", "complex", "str", "dtype",
+                                   "device", "tensor", "ndarray", "tuple", "list",    "any"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -165,7 +165,8 @@ std::string compare(const json& recorded, const Value& got, const std::string& a
   using Kind = Value::Kind;
   if (got.kind() == Kind::pythons_own) return "";
   const std::string kind = recorded[0];
-  if (kind != name_of(got.kind())) return fmt::format("{}a {}, expected {}", at, name_of(got.kind()), recorded.dump().substr(0, 200));
+  if (kind != name_of(got.kind()))
+    return fmt::format("{}a {}, expected {}", at, name_of(got.kind()), recorded.dump().substr(0, 200));
   const auto differ = [&](const auto& ours, const auto& theirs) {
     return ours == theirs ? std::string() : fmt::format("{}{}, expected {}", at, ours, theirs);
   };
@@ -180,7 +181,8 @@ std::string compare(const json& recorded, const Value& got, const std::string& a
                  : fmt::format("{}{}, expected {}", at, got.floating(), number(recorded[1]));
     case Kind::complex:
       for (const auto& [part, ours] : {std::pair{1, got.floating()}, {2, got.imaginary()}})
-        if (!alike(number(recorded[part]), ours, tolerance_of("float32"))) return fmt::format("{}{}, expected {}", at, ours, number(recorded[part]));
+        if (!alike(number(recorded[part]), ours, tolerance_of("float32")))
+          return fmt::format("{}{}, expected {}", at, ours, number(recorded[part]));
       return "";
     case Kind::text:
       return differ(with_torchs_name(got.text()), recorded[1].get<std::string>());
