@@ -19,6 +19,7 @@ using Expression = Value;
 class Builder {
  public:
   virtual ~Builder() = default;
+  // What it returns stays where it is as long as the builder lives.
   virtual const Type& type(Expression e) const = 0;
   // Applies an op and returns its result 0. Throws infer's errors.
   virtual Expression emit(Op op, std::span<const Expression> in, Attributes attributes) = 0;
@@ -82,32 +83,24 @@ inline bool all_numbers(const Shape& shape) {
   return std::all_of(shape.begin(), shape.end(), [](Extent e) { return e.is_number(); });
 }
 
-inline Expr expand(const Expr& x, const Shape& shape) {
-  return x.shape() == shape ? x : emit(Op::expand, {x}, ToShape{shape});
-}
-inline Expr reshape(const Expr& x, const Shape& shape) {
-  return x.shape() == shape ? x : emit(Op::reshape, {x}, ToShape{shape});
-}
+inline Expr expand(const Expr& x, const Shape& shape) { return x.shape() == shape ? x : emit(Op::expand, {x}, ToShape{shape}); }
+inline Expr reshape(const Expr& x, const Shape& shape) { return x.shape() == shape ? x : emit(Op::reshape, {x}, ToShape{shape}); }
 inline Expr cast(const Expr& x, DType type) { return x.dtype() == type ? x : emit(Op::cast, {x}, Cast{type}); }
 
 // A number in all elements of a shape.
 template <class T>
-  requires std::is_arithmetic_v<T>
-Expr splat(Builder& builder, DType type, const Shape& shape, T value) {
+requires std::is_arithmetic_v<T> Expr splat(Builder& builder, DType type, const Shape& shape, T value) {
   using Wide = std::conditional_t<std::is_floating_point_v<T>, double, std::int64_t>;
   return expand({builder, builder.emit(Op::constant, {}, literal(type, static_cast<Wide>(value)))}, shape);
 }
 template <class T>
-  requires std::is_arithmetic_v<T>
-Expr like(const Expr& x, T value) {
-  return splat(x.builder(), x.dtype(), x.shape(), value);
-}
+requires std::is_arithmetic_v<T> Expr like(const Expr& x, T value) { return splat(x.builder(), x.dtype(), x.shape(), value); }
 inline Expr zeros_like(const Expr& x) { return like(x, 0); }
 inline Expr zeros(Builder& builder, const Type& type) { return splat(builder, type.dtype, type.shape, 0); }
 
-#define BRAZE_OPERATOR(symbol, name)                                                    \
-  inline Expr operator symbol(const Expr& a, const Expr& b) { return name(a, b); }       \
-  inline Expr operator symbol(const Expr& a, double b) { return name(a, like(a, b)); }   \
+#define BRAZE_OPERATOR(symbol, name)                                                   \
+  inline Expr operator symbol(const Expr& a, const Expr& b) { return name(a, b); }     \
+  inline Expr operator symbol(const Expr& a, double b) { return name(a, like(a, b)); } \
   inline Expr operator symbol(double a, const Expr& b) { return name(like(b, a), b); }
 BRAZE_OPERATOR(+, add)
 BRAZE_OPERATOR(-, sub)

@@ -12,7 +12,8 @@ using ir::Expr;
 
 namespace {
 
-constexpr double ln2 = std::numbers::ln2, ln10 = std::numbers::ln10, pi = std::numbers::pi, infinity = std::numeric_limits<double>::infinity();
+constexpr double ln2 = std::numbers::ln2, ln10 = std::numbers::ln10, pi = std::numbers::pi,
+                 infinity = std::numeric_limits<double>::infinity();
 constexpr double two_over_root_pi = 2 * std::numbers::inv_sqrtpi;
 
 Expr keep(const At& at) { return at.g; }
@@ -91,16 +92,14 @@ constinit const Rule rule_digamma = map([](const At& at) { return at.g * trigamm
 
 constinit const Rule rule_i0 = map([](const At& at) { return at.g * i1(at.x()); });
 constinit const Rule rule_i0e = map([](const At& at) { return at.g * (i1e(at.x()) - sign(at.x()) * at.y()); });
-constinit const Rule rule_i1 = map([](const At& at) {
-  return at.g * less_quotient(at.x(), 0.5, [&](const Expr& x) { return i0(x) - at.y() / x; });
-});
+constinit const Rule rule_i1 =
+    map([](const At& at) { return at.g * less_quotient(at.x(), 0.5, [&](const Expr& x) { return i0(x) - at.y() / x; }); });
 constinit const Rule rule_i1e = map([](const At& at) {
   return at.g * less_quotient(at.x(), 0.5, [&](const Expr& x) { return i0e(x) - at.y() * (sign(x) + 1 / x); });
 });
 constinit const Rule rule_bessel_j0 = map([](const At& at) { return at.g * -bessel_j1(at.x()); });
-constinit const Rule rule_bessel_j1 = map([](const At& at) {
-  return at.g * less_quotient(at.x(), 0.5, [&](const Expr& x) { return bessel_j0(x) - at.y() / x; });
-});
+constinit const Rule rule_bessel_j1 =
+    map([](const At& at) { return at.g * less_quotient(at.x(), 0.5, [&](const Expr& x) { return bessel_j0(x) - at.y() / x; }); });
 constinit const Rule rule_bessel_y0 = map([](const At& at) { return at.g * -bessel_y1(at.x()); });
 constinit const Rule rule_bessel_y1 = map([](const At& at) { return at.g * (bessel_y0(at.x()) - at.y() / at.x()); });
 constinit const Rule rule_scaled_modified_bessel_k0 =
@@ -140,9 +139,10 @@ constinit const Rule rule_greatest_divisor = constant();
 
 constinit const Rule rule_add = moves(keep, keep);
 constinit const Rule rule_sub = moves(keep, negate);
-constinit const Rule rule_mul = moves([](const At& at) { return at.g * at.a.operand(1); }, [](const At& at) { return at.g * at.a.operand(0); });
-constinit const Rule rule_div = map([](const At& at) { return at.g / at.x(1); },
-                                    [](const At& at) { return -at.g * ((at.x(0) / at.x(1)) / at.x(1)); });
+constinit const Rule rule_mul =
+    moves([](const At& at) { return at.g * at.a.operand(1); }, [](const At& at) { return at.g * at.a.operand(0); });
+constinit const Rule rule_div =
+    map([](const At& at) { return at.g / at.x(1); }, [](const At& at) { return -at.g * ((at.x(0) / at.x(1)) / at.x(1)); });
 constinit const Rule rule_floor_divide = constant();
 constinit const Rule rule_trunc_divide = constant();
 constinit const Rule rule_remainder = map(keep, [](const At& at) { return -at.g * floor_divide(at.x(0), at.x(1)); });
@@ -165,9 +165,9 @@ constinit const Rule rule_copysign = map([](const At& at) {
   return at.g * where(x == 0.0, 0.0, at.y() / x);
 });
 constinit const Rule rule_nextafter = refused();
-constinit const Rule rule_ldexp = map([](const At& at) { return at.g * exp2(at.x(1)); }, [](const At& at) { return at.g * at.y() * ln2; });
-constinit const Rule rule_zeta =
-    map_second([](const At& at) { return at.g * -(at.x(0) * zeta(at.x(0) + 1.0, at.x(1))); });
+constinit const Rule rule_ldexp =
+    map([](const At& at) { return at.g * exp2(at.x(1)); }, [](const At& at) { return at.g * at.y() * ln2; });
+constinit const Rule rule_zeta = map_second([](const At& at) { return at.g * -(at.x(0) * zeta(at.x(0) + 1.0, at.x(1))); });
 constinit const Rule rule_gammainc = map_second([](const At& at) {
   const Expr a = at.x(0), b = at.x(1);
   return at.g * exp((a - 1.0) * log(b) - b - lgamma(a));
@@ -183,12 +183,16 @@ constinit const Rule rule_maximum = moves([](const At& at) { return chosen(at.g,
                                           [](const At& at) { return chosen(at.g, at.x(1) < at.x(0), at.x(0) == at.x(1)); });
 constinit const Rule rule_minimum = moves([](const At& at) { return chosen(at.g, at.x(0) > at.x(1), at.x(0) == at.x(1)); },
                                           [](const At& at) { return chosen(at.g, at.x(1) > at.x(0), at.x(0) == at.x(1)); });
-constinit const Rule rule_fmax = moves([](const At& at) { return chosen(at.g, at.x(0) < at.x(1) || lost_to_number(at), at.x(0) == at.x(1)); },
-                                       [](const At& at) { return chosen(at.g, at.x(0) > at.x(1) || isnan(at.x(1)), at.x(0) == at.x(1)); });
-constinit const Rule rule_fmin = moves([](const At& at) { return chosen(at.g, at.x(0) > at.x(1) || lost_to_number(at), at.x(0) == at.x(1)); },
-                                       [](const At& at) { return chosen(at.g, at.x(0) < at.x(1) || isnan(at.x(1)), at.x(0) == at.x(1)); });
-constinit const Rule rule_where = moves(nullptr, [](const At& at) { return where(at.a.operand(0), at.g, 0.0); },
-                                        [](const At& at) { return where(at.a.operand(0), 0.0, at.g); });
-constinit const Rule rule_fma = moves([](const At& at) { return at.g * at.a.operand(1); }, [](const At& at) { return at.g * at.a.operand(0); }, keep);
+constinit const Rule rule_fmax =
+    moves([](const At& at) { return chosen(at.g, at.x(0) < at.x(1) || lost_to_number(at), at.x(0) == at.x(1)); },
+          [](const At& at) { return chosen(at.g, at.x(0) > at.x(1) || isnan(at.x(1)), at.x(0) == at.x(1)); });
+constinit const Rule rule_fmin =
+    moves([](const At& at) { return chosen(at.g, at.x(0) > at.x(1) || lost_to_number(at), at.x(0) == at.x(1)); },
+          [](const At& at) { return chosen(at.g, at.x(0) < at.x(1) || isnan(at.x(1)), at.x(0) == at.x(1)); });
+constinit const Rule rule_where = moves(
+    nullptr, [](const At& at) { return where(at.a.operand(0), at.g, 0.0); },
+    [](const At& at) { return where(at.a.operand(0), 0.0, at.g); });
+constinit const Rule rule_fma =
+    moves([](const At& at) { return at.g * at.a.operand(1); }, [](const At& at) { return at.g * at.a.operand(0); }, keep);
 
 }  // namespace braze::passes

@@ -19,8 +19,6 @@ using Results = std::span<const Expression>;
 using Tangents = std::span<const Expression>;
 
 Expr given(const Application& a, Results all, std::size_t k) { return all[k] ? Expr{a.builder, all[k]} : Expr{}; }
-// The sum of two of which each may be zero.
-Expr plus(const Expr& a, const Expr& b) { return !a ? b : !b ? a : a + b; }
 
 Extent row_count(const Expr& x) { return x.shape()[x.rank() - 2]; }
 Extent column_count(const Expr& x) { return x.shape()[x.rank() - 1]; }
@@ -31,11 +29,6 @@ Expr half_diagonal(const Expr& x) { return where(on_diagonal(x), x / 2.0, x); }
 Expr symmetric(const Expr& x) { return (x + transpose(x)) / 2.0; }
 Expr skew(const Expr& x) { return x - transpose(x); }
 Expr identity_like(const Expr& x) { return cast(on_diagonal(x), x.dtype()); }
-// x / e off the diagonal, where e is 0; zeros on it.
-Expr divided_off_diagonal(const Expr& x, const Expr& e) {
-  const Expr diagonal = on_diagonal(x);
-  return where(diagonal, 0.0, x / where(diagonal, 1.0, e));
-}
 Expr diagonal_added(const Expr& x, const Expr& v) { return !v ? x : plus(x, diagonal_matrix(v)); }
 
 Expr solve(const Expr& a, const Expr& b, const ir::SolveTriangular& how) {
@@ -152,8 +145,8 @@ void pull_lu_factor(const Application& a, Results results, Cotangents& operands)
   }
   // l^-T (strictly_lower(l^T g_l) + upper(g_u u^T)) u^-T
   const Expr l = lower_part(core, 1) + identity_like(core);
-  const Expr phi = lower_part(dot(transpose(l), lower_part(g_l, 1)), 1) +
-                   upper_part(dot(upper_part(g_u), transpose(upper_part(core))));
+  const Expr phi =
+      lower_part(dot(transpose(l), lower_part(g_l, 1)), 1) + upper_part(dot(upper_part(g_u), transpose(upper_part(core))));
   Expr g_a = solve(transpose(core), solve(transpose(core), phi, lower_right), unit_upper_left);
   if (beside) g_a = concat(g_a, beside, g_a.rank() - (cut.wide() ? 1 : 2), cut.wide() ? cut.columns : cut.rows);
   operands.add(0, permuted(all_pivots(pivots, cut.rows), g_a, false));
@@ -277,12 +270,6 @@ void push_qr(const Application& a, Tangents t, std::span<Expression> results) {
 
 // ---- eigenvalues and singular values
 
-// v[k] - v[j] at row j and column k.
-Expr differences(const Expr& v) {
-  const Extent n = v.shape()[v.rank() - 1];
-  return rows(v, n) - columns(v, n);
-}
-
 void pull_eigh(const Application& a, Results results, Cotangents& operands) {
   if (!operands.wants(0)) return;
   const Expr values = a.result(0), v = a.result(1);
@@ -305,8 +292,8 @@ struct Singular {
 };
 Singular singular(const Application& a) {
   const Extent rank = a.as<ir::Factor>().rank;
-  return {first_columns(a.result(0), rank),  a.result(1), first_rows(a.result(2), rank), row_count(a.operand(0)),
-          column_count(a.operand(0)), rank};
+  return {first_columns(a.result(0), rank), a.result(1), first_rows(a.result(2), rank), row_count(a.operand(0)),
+          column_count(a.operand(0)),       rank};
 }
 
 // u (skew(u^T g_u) / e s + s skew(v^T g_v) / e + g_s) v^T, and what g_u and g_v have outside the span of u and of v.
@@ -354,15 +341,17 @@ void push_svd(const Application& a, Tangents t, std::span<Expression> results) {
   results[2] = vt.id();
 }
 
-void pull_eig(const Application&, Results, Cotangents& operands) {
-  if (operands.wants(0)) fail<NotImplementedError>("the derivative for 'eig' is not implemented");
-}
-void push_eig(const Application&, Tangents, std::span<Expression>) {
-  fail<NotImplementedError>("the derivative for 'eig' is not implemented");
-}
-
 }  // namespace
 
+Expr plus(const Expr& a, const Expr& b) { return !a ? b : !b ? a : a + b; }
+Expr divided_off_diagonal(const Expr& x, const Expr& e) {
+  const Expr diagonal = on_diagonal(x);
+  return where(diagonal, 0.0, x / where(diagonal, 1.0, e));
+}
+Expr differences(const Expr& v) {
+  const Extent n = v.shape().back();
+  return rows(v, n) - columns(v, n);
+}
 Expr on_diagonal(const Expr& x) { return row_index(x) == column_index(x); }
 Expr lower_part(const Expr& x, int below) {
   return where(below ? row_index(x) > column_index(x) : row_index(x) >= column_index(x), x, 0.0);
@@ -398,6 +387,5 @@ constinit const Rule rule_solve_triangular = general(pull_solve_triangular, push
 constinit const Rule rule_qr = general(pull_qr, push_qr);
 constinit const Rule rule_svd = general(pull_svd, push_svd);
 constinit const Rule rule_eigh = general(pull_eigh, push_eigh);
-constinit const Rule rule_eig = general(pull_eig, push_eig);
 
 }  // namespace braze::passes

@@ -66,8 +66,7 @@ void pull_prod(const Application& a, Results results, Cotangents& operands) {
 
 void push_prod(const Application& a, Tangents tangents, std::span<Expression> results) {
   Expr t = widened({a.builder, tangents[0]});
-  for (const Stage& stage : product_stages(a))
-    t = sum(t * product_of_others(stage.x, stage.axis), std::uint64_t{1} << stage.axis);
+  for (const Stage& stage : product_stages(a)) t = sum(t * product_of_others(stage.x, stage.axis), std::uint64_t{1} << stage.axis);
   results[0] = cast(t, a.result().dtype()).id();
 }
 

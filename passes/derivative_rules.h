@@ -76,14 +76,20 @@ ir::Expr linear_recurrence(const ir::Expr& c, const ir::Expr& b, std::size_t axi
 // The elements moved by one place towards the end (or the beginning) of an axis; the free place gets `fill`.
 ir::Expr shifted(const ir::Expr& x, std::size_t axis, bool towards_beginning, double fill);
 
+// The sum of two of which each may be none.
+ir::Expr plus(const ir::Expr& a, const ir::Expr& b);
+
 // ---- matrices, in the last two axes
 
 ir::Expr lower_part(const ir::Expr& x, int below = 0);  // elements at least `below` (0 or 1) under the diagonal; the others are 0
 ir::Expr upper_part(const ir::Expr& x, int above = 0);
-ir::Expr on_diagonal(const ir::Expr& x);        // a mask
-ir::Expr diagonal(const ir::Expr& x);           // [..., n, n] -> [..., n]
-ir::Expr diagonal_matrix(const ir::Expr& v);    // [..., n] -> [..., n, n]
+ir::Expr on_diagonal(const ir::Expr& x);            // a mask
+ir::Expr diagonal(const ir::Expr& x);               // [..., n, n] -> [..., n]
+ir::Expr diagonal_matrix(const ir::Expr& v);        // [..., n] -> [..., n, n]
 ir::Expr rows(const ir::Expr& v, ir::Extent n);     // [..., k] -> [..., n, k]: v in every row
 ir::Expr columns(const ir::Expr& v, ir::Extent n);  // [..., k] -> [..., k, n]: v in every column
+ir::Expr differences(const ir::Expr& v);            // v[k] - v[j] at row j and column k
+// x / e off the diagonal, where e is 0; zeros on it.
+ir::Expr divided_off_diagonal(const ir::Expr& x, const ir::Expr& e);
 
 }  // namespace braze::passes

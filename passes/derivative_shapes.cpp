@@ -168,8 +168,8 @@ Expr spread(Expr g, std::size_t axis, std::int64_t start, std::int64_t step, std
 // The same where extents are symbols: by computed places.
 Expr spread(const Expr& g, std::size_t axis, Extent start, Extent step, Extent extent) {
   Builder& b = g.builder();
-  const Expr index = index_along(b, g.shape(), axis) * expand(extent_value(b, step), g.shape()) +
-                     expand(extent_value(b, start), g.shape());
+  const Expr index =
+      index_along(b, g.shape(), axis) * expand(extent_value(b, step), g.shape()) + expand(extent_value(b, start), g.shape());
   Shape shape = g.shape();
   shape[axis] = extent;
   return put(zeros(b, {g.dtype(), shape}), places(shape, g.shape(), axis, index), g, ir::Put::Combine::add);
@@ -205,8 +205,7 @@ void pull_slice(const Application& a, Results results, Cotangents& operands) {
 void pull_pad(const Application& a, Results results, Cotangents& operands) {
   const Expr g = cotangent(a, results), x = a.operand(0);
   const auto& padding = a.as<ir::Padding>();
-  if (operands.wants(0))
-    operands.add(0, ir::formula::emit(Op::slice, {g}, ir::Slice{padding.low, x.shape(), Shape(x.rank(), 1)}));
+  if (operands.wants(0)) operands.add(0, ir::formula::emit(Op::slice, {g}, ir::Slice{padding.low, x.shape(), Shape(x.rank(), 1)}));
   if (operands.wants(1)) {
     const Expr inside = pad(splat(a.builder, DType::boolean, x.shape(), 1), padding);
     operands.add(1, sum(where(inside, 0.0, g), all_axes(g)));

@@ -91,6 +91,8 @@ inline constexpr const char* derivative_cases_of_routines[] = {
     "%x: f64[2, 3]) { %0:3 = svd %x {rank = 2, full = false} : f64[2, 2], f64[2], f64[2, 3] return %0#1 }",
     "%spd: f64[2, 3, 3]) { %0:2 = eigh %spd {upper = false} : f64[2, 3], f64[2, 3, 3] return %0#0, %0#1 }",
     "%spd: f64[n, n]) { %0:2 = eigh %spd {upper = true} : f64[n], f64[n, n] return %0#0 }",
+    "%x: f64[2, 3, 3]) { %0:4 = eig %x : f64[2, 3], f64[2, 3], f64[2, 3, 3], f64[2, 3, 3] %1 = mul %0#2, %0#2 : f64[2, 3, 3]"
+    " %2 = mul %0#3, %0#3 : f64[2, 3, 3] %3 = add %1, %2 : f64[2, 3, 3] return %0#0, %0#1, %3 }",
 };
 
 }  // namespace braze::test

@@ -125,9 +125,9 @@ inline bool check_derivative(const ir::Graph& f, const Arrays& x, const std::vec
     next.tolerance = 20 * how.tolerance;
     next.direction = {};
     if (!how.direction.empty()) next.direction = joined(how.direction, random_like(c, random));
-    check_derivative(backward, joined(x, c), symbols, order - 1, random, next);
+    CHECK(check_derivative(backward, joined(x, c), symbols, order - 1, random, next));
     if (!how.direction.empty()) next.direction = joined(how.direction, floats(how.direction));
-    check_derivative(forward, joined(x, floats(v)), symbols, order - 1, random, next);
+    CHECK(check_derivative(forward, joined(x, floats(v)), symbols, order - 1, random, next));
   }
   return true;
 }
