@@ -71,6 +71,19 @@ bool reads_shared_memory(Node* node) {
   return false;
 }
 
+// A result may be an operand, where the op did nothing to it (where(c, x, x)); then it is memory that the host may change.
+void keep_apart(Node& node) {
+  for (unsigned r = 0; r < node.result_count; ++r) {
+    runtime::Block& block = node.buffers[r];
+    if (!block || block.unique()) continue;
+    std::int64_t bytes = size_of(node.types[r]->dtype);
+    for (const ir::Extent& e : node.types[r]->shape) bytes *= e.number();
+    runtime::Block own = runtime::Block::allocate(bytes);
+    if (bytes > 0) std::memcpy(own.data(), block.data(), static_cast<std::size_t>(bytes));
+    block = std::move(own);
+  }
+}
+
 Value finish(Node* node) {
   counters().recorded.fetch_add(1, std::memory_order_relaxed);
   ++recorded_since_evaluation();
@@ -79,8 +92,10 @@ Value finish(Node* node) {
   if (!shared && !eager_scope) return value;
   if (shared && renames(node->op))
     node->shared.store(true, std::memory_order_relaxed);
-  else if (!tracing_depth && !renames(node->op))
+  else if (!tracing_depth && !renames(node->op)) {
     evaluate({&value, 1});
+    if (shared) keep_apart(*node);
+  }
   return value;
 }
 
