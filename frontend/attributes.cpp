@@ -88,6 +88,7 @@ bool UntypedStorage::operator==(const UntypedStorage& other) const { return elem
 TypedStorage::TypedStorage(const Tensor& tensor) : elements_(whole_storage(tensor)) {}
 Scalar TypedStorage::operator[](std::int64_t index) const {
   const Tensor element = elements_(position(index, size()));
+  if (is_complex(dtype())) return element.item_complex();
   if (is_float(dtype())) return element.item_double();
   return dtype() == DType::boolean ? Scalar(element.item_int() != 0) : Scalar(element.item_int());
 }

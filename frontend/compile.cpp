@@ -1,6 +1,7 @@
 // braze::compile: a function recorded once, its Program run on new arguments.
 #include "braze/compile.h"
 
+#include <algorithm>
 #include <array>
 #include <list>
 #include <mutex>
@@ -63,9 +64,23 @@ struct Commit {
   std::size_t output;
 };
 
+// What must match of a storage that the function reads or writes beside its arguments: that it is none of theirs, and its value's shape.
+struct CapturedSignature {
+  StoragePointer storage;
+  engine::TypeRef stored;
+
+  bool matches(std::span<const Tensor> arguments) const {
+    const engine::TypeRef& now = storage->value().type_ref();
+    return (stored == now || *stored == *now) && std::none_of(arguments.begin(), arguments.end(), [&](const Tensor& argument) {
+             return argument.impl()->storage.get() == storage.get();
+           });
+  }
+};
+
 // One trace: a Program bound to everything but its buffers.
 struct Bound {
   std::vector<Signature> signature;
+  std::vector<CapturedSignature> captured;
   std::shared_ptr<const engine::Compiled> compiled;
   std::vector<std::int64_t> symbols;
   std::vector<std::uint64_t> scalars;
@@ -78,7 +93,7 @@ struct Bound {
     if (arguments.size() != signature.size()) return false;
     for (std::size_t i = 0; i < arguments.size(); ++i)
       if (!signature[i].matches(*arguments[i].impl(), alias_of(arguments, i))) return false;
-    return true;
+    return std::all_of(captured.begin(), captured.end(), [&](const CapturedSignature& c) { return c.matches(arguments); });
   }
 };
 
@@ -98,6 +113,8 @@ class Tracer {
         c.storage->require_writable();
         bound_.commits.push_back({home_of(*c.storage), add_output(c.current)});
       }
+    for (const Trace::Captured& c : trace.all())
+      if (home_of(*c.storage).kind == Home::Kind::captured) bound_.captured.push_back({c.storage, c.placeholder.type_ref()});
     bind(trace);
   }
 

@@ -69,7 +69,7 @@ std::tuple<Tensor, Tensor> linalg::eig(const In& A) {
   const SourceLine line(A.where());
   const Tensor& a = square_matrices(A, "linalg.eig");
   const engine::Value v = record_on(ir::Op::eig, {a}, ir::None{});
-  return {join({wrap(v), wrap(v.with_result(1))}), join({wrap(v.with_result(2)), wrap(v.with_result(3))})};
+  return {join({wrap(v), wrap(v.with_result(1))}), column_major(join({wrap(v.with_result(2)), wrap(v.with_result(3))}))};
 }
 
 Tensor linalg::eigvals(const In& A) { return std::get<0>(linalg::eig(A)); }

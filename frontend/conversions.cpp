@@ -148,6 +148,8 @@ Tensor& Tensor::fill_(const In& value) {
   if (!value.is_scalar())
     require(checked(value.tensor()).type->rank() == 0,
             "fill_ only supports 0-dimension value tensor but got tensor with {} dimensions.", value.tensor().dim());
+  // PyTorch takes the number out first: it may lie in what is filled.
+  if (!value.is_scalar() && value.tensor().shares_storage(*this)) return fill_(In(value.tensor().clone(), value.where()));
   if (const TensorImpl& impl = checked(*this); impl.geometry && impl.numel() > 0) {
     const std::optional<Geometry> once = without_repeats(*impl.geometry);
     if (once && once->numel() != impl.numel()) {

@@ -44,11 +44,15 @@ DLManagedTensor* to_dlpack(const Tensor& x) {
   exported->memory = x.export_memory();
   exported->sizes = x.sizes();
   exported->strides = x.strides();
-  exported->managed = {
-      {exported->memory.data, {cpu, 0}, static_cast<std::int32_t>(x.dim()), to_dl(x.dtype()), exported->sizes.data(),
-       exported->strides.data(), 0},
-      exported.get(),
-      [](DLManagedTensor* managed) { delete static_cast<Exported*>(managed->manager_ctx); }};
+  exported->managed = {{exported->memory.data,
+                        {cpu, 0},
+                        static_cast<std::int32_t>(x.dim()),
+                        to_dl(x.dtype()),
+                        exported->sizes.data(),
+                        exported->strides.data(),
+                        0},
+                       exported.get(),
+                       [](DLManagedTensor* managed) { delete static_cast<Exported*>(managed->manager_ctx); }};
   return &exported.release()->managed;
 }
 

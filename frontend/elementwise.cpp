@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <numeric>
 
 #include "braze/functions.h"
 #include "frontend/complex.h"
+#include "frontend/engine/number.h"
 #include "frontend/formula.h"
 #include "frontend/promotion.h"
 #include "frontend/tensor_impl.h"
@@ -72,8 +74,9 @@ bool is_condition(ir::Op op, std::size_t operand) { return op == ir::Op::where &
 AxisOrder iteration_order(std::span<const In* const> operands, const Dims& sizes) {
   const std::size_t rank = sizes.size();
   std::vector<Dims> strides;
+  const bool empty = std::find(sizes.begin(), sizes.end(), 0) != sizes.end();
   for (const In* operand : operands) {
-    if (operand->is_scalar()) continue;
+    if (operand->is_scalar() || empty) continue;
     const Geometry g = operand->tensor().impl()->layout();
     Dims full(rank, 0);
     for (std::size_t i = 0; i < g.sizes.size(); ++i) {
@@ -129,12 +132,15 @@ AxisOrder inverse(const AxisOrder& order) {
 }
 
 // A number as an operand: it converts as a tensor would, without a check of its range (a uint8 += 300 adds 44).
-engine::Value number_value(Scalar number, DType type) {
+ir::Literal number_literal(Scalar number, DType type) {
+  if (type == DType::f32 && number.is_floating()) [[likely]]
+    return {type, std::bit_cast<std::uint32_t>(static_cast<float>(number.to_double()))};
   const DType own = number.is_floating() ? DType::f64 : DType::i64;
   const std::uint64_t bits = to_literal(number, own).bits;
-  if (own == type) return engine::scalar_argument({type, bits});
-  return engine::scalar_argument({type, ir::evaluate({.op = ir::Primitive::convert, .type = type, .from = own}, bits)});
+  if (own == type) return {type, bits};
+  return {type, ir::evaluate({.op = ir::Primitive::convert, .type = type, .from = own}, bits)};
 }
+engine::Value number_value(Scalar number, DType type) { return engine::scalar_argument(number_literal(number, type)); }
 
 // An operand as a value of the common dtype and shape, its axes in `order`.
 engine::Value operand_value(const In& operand, DType type, const Dims& sizes, const AxisOrder& order, ir::Location where) {
@@ -219,7 +225,7 @@ engine::Value record_with_number(ir::Op op, std::span<const In* const> operands,
   if (keeps_number_wide(op, type, operands) || (op == ir::Op::sub && number.kind() == Scalar::Kind::boolean)) return {};
   std::array<engine::Value, 2> values;
   values[number_first] = read(impl, where);
-  values[!number_first] = engine::record_to_shape(ir::Op::expand, number_value(number, type), impl.type, where);
+  values[!number_first] = engine::number(number_literal(number, type), impl.type, where);
   return engine::record(op, values, where);
 }
 

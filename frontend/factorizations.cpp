@@ -183,7 +183,7 @@ std::tuple<Tensor, Tensor> cholesky_factor(const Tensor& a, bool upper, ir::Chec
 Tensor linalg::cholesky(const In& A, bool upper) {
   const SourceLine line(A.where());
   if (const Tensor& a = square_matrices(A, "linalg.cholesky"); is_complex(a.dtype()))
-    return complex_cholesky(a, upper, [](const Tensor& real) { return linalg::cholesky(real); });
+    return column_major(complex_cholesky(a, upper, [](const Tensor& real) { return linalg::cholesky(real); }));
   return std::get<0>(cholesky_factor(square_matrices(A, "linalg.cholesky"), upper, ir::Checked::cholesky));
 }
 
@@ -204,7 +204,7 @@ std::tuple<Tensor, Tensor> linalg::qr(const In& A, std::string_view mode) {
   const SourceLine line(A.where());
   const Tensor& a = factorized(A, "linalg.qr");
   require(mode == "reduced" || mode == "complete" || mode == "r",
-                      "qr received unrecognized mode '{}' but expected one of 'reduced' (default), 'r', or 'complete'", mode);
+          "qr received unrecognized mode '{}' but expected one of 'reduced' (default), 'r', or 'complete'", mode);
   const engine::Value v = record_on(ir::Op::qr, {a}, ir::Factor{lesser_size(a), mode == "complete"});
   return {mode == "r" ? zeros({0}, {a.dtype()}) : column_major(wrap(v)), column_major(wrap(v.with_result(1)))};
 }
@@ -242,8 +242,8 @@ namespace {
 
 // Whether it is the upper one.
 bool triangle_named(std::string_view UPLO) {
-  require<ValueError>(UPLO == "L" || UPLO == "U" || UPLO == "l" || UPLO == "u",
-                      "Expected UPLO argument to be 'L' or 'U', but got {}", UPLO);
+  require(UPLO == "L" || UPLO == "U" || UPLO == "l" || UPLO == "u",
+          "Expected UPLO argument to be 'L' or 'U', but got {}", UPLO);
   return UPLO == "U" || UPLO == "u";
 }
 

@@ -202,8 +202,8 @@ void require_masks(std::span<const Index> indices) {
             "masked_fill_ only supports boolean masks, but got mask with dtype {}", cpp_type(i.tensor.dtype()));
 }
 
-// What basic indices name: filled with one value, copied where sizes agree, else written with the value expanded, of which PyTorch
-// asks no overlap.
+// What basic indices name: filled with one value, copied where nothing repeats, else written with the value expanded, of which
+// PyTorch asks no overlap.
 void assign_view(Tensor view, const In& value) {
   if (value.is_scalar()) {
     view.fill_(value);
@@ -215,7 +215,10 @@ void assign_view(Tensor view, const In& value) {
     return;
   }
   while (given.dim() > view.dim() && given.size(0) == 1) given = given.select(0, 0);
-  if (given.sizes() == view.sizes()) {
+  const Sizes have = given.sizes(), wanted = view.sizes();
+  const auto added = wanted.end() - static_cast<std::ptrdiff_t>(std::min(have.size(), wanted.size()));
+  const bool one = std::all_of(wanted.begin(), added, [](std::int64_t size) { return size == 1; });
+  if (one && std::equal(have.begin(), have.end(), added, wanted.end())) {
     view.copy_(In(given, value.where()));
     return;
   }

@@ -72,7 +72,8 @@ class Element {
   int digits() const { return type_ == DType::f64 ? 53 : 24; }
   // An integer of as many digits, as a float: exact.
   Value bits(int which) const {
-    if (type_ != DType::f64) return cast(f_(Op::shift_right, words_[static_cast<std::size_t>(which)], f_.integer(8)), type_, f_.where);
+    if (type_ != DType::f64)
+      return cast(f_(Op::shift_right, words_[static_cast<std::size_t>(which)], f_.integer(8)), type_, f_.where);
     const auto first = static_cast<std::size_t>(2 * which);
     const Value high = f_(Op::shift_left, words_[first], f_.integer(21));
     return cast(f_(Op::bitwise_or, high, f_(Op::shift_right, words_[first + 1], f_.integer(11))), type_, f_.where);
@@ -88,13 +89,23 @@ std::int64_t number_of(const Value& parameter) {
   return static_cast<std::int64_t>(parameter->bits);
 }
 
-// from + [0, range): a product with 53 random bits where that is fair to one part in 2^21, else a remainder of 63 bits.
+// The upper 64 bits of a product of 64 random bits, high word first, and a number below 2^63.
+Value product_above(const Formula& f, const Value& high, const Value& low, std::int64_t number) {
+  const Value mask = f.integer(low_word), word = f.integer(32);
+  const Value above = f.integer(number >> 32), below = f.integer(number & low_word);
+  const auto upper = [&](const Value& x) { return f(Op::bitwise_and, f(Op::shift_right, x, word), mask); };
+  const auto lower = [&](const Value& x) { return f(Op::bitwise_and, x, mask); };
+  const Value first = f(Op::mul, high, below), second = f(Op::mul, low, above);
+  const Value middle = f(Op::add, f(Op::add, lower(first), lower(second)), upper(f(Op::mul, low, below)));
+  return f(Op::add, f(Op::add, f(Op::mul, high, above), upper(middle)), f(Op::add, upper(first), upper(second)));
+}
+
+// from + [0, range), by multiplying: each integer is as likely as another to one part in 2^21 at least, of ranges past 32 bits in 2^64 / range.
 Value integers(const Formula& f, const Block& words, const Value& from, std::int64_t range) {
-  constexpr std::int64_t fair = std::int64_t{1} << 32;
-  const Element element(f, words, DType::f64);
+  constexpr std::int64_t small = std::int64_t{1} << 32;
   const Value start = f.parameter(from, DType::i64);
-  if (range > fair) return f(Op::add, f(Op::remainder, element.positive(), f.integer(range)), start);
-  const Value scaled = f(Op::mul, element.uniform(0), f.constant(DType::f64, static_cast<double>(range)));
+  if (range > small) return f(Op::add, product_above(f, words[0], words[1], range), start);
+  const Value scaled = f(Op::mul, Element(f, words, DType::f64).uniform(0), f.constant(DType::f64, static_cast<double>(range)));
   return f(Op::add, cast(f(Op::floor, scaled), DType::i64, f.where), start);
 }
 

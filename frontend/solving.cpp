@@ -72,16 +72,19 @@ Solution solve_checked(const In& A, const Tensor& B, bool left, ir::Checked chec
           "linalg.solve is equivalent to B / A.squeeze(-1)");
   const Tensor b = vectors ? B.unsqueeze(-1) : B;
   require_system(name, a, b, left);
+  // A batch of vectors lies as a matrix does.
+  const auto laid_out = [&](const Tensor& x) {
+    if (!left) return x.mT().contiguous();
+    const Tensor out = vectors ? x.squeeze(-1) : x;
+    return out.dim() > 1 ? column_major(out) : out;
+  };
   if (is_complex(a.dtype())) {
     const LuFactors f = factorize(real_blocks(left ? a : a.mT()), check);
     const Tensor x = from_real_rows(solve_factored(f.lu, f.pivots, real_rows(left ? b : b.mT()), false));
-    return {vectors ? x.squeeze(-1) : left ? x : x.mT(), f.info};
+    return {laid_out(x), f.info};
   }
   const LuFactors f = factorize(a, check);
-  Tensor x = solve_factored(f.lu, f.pivots, left ? b : b.mT(), !left);
-  if (!left) return {x.mT().contiguous(), f.info};
-  if (vectors) x = x.squeeze(-1);
-  return {x.dim() > 1 ? column_major(x) : x, f.info};
+  return {laid_out(solve_factored(f.lu, f.pivots, left ? b : b.mT(), !left)), f.info};
 }
 
 Solution invert(const In& A, std::string_view name, ir::Checked check) {

@@ -30,8 +30,8 @@ Tensor& Tensor::operator=(Tensor&& other) & noexcept {
 }
 
 // Unlike copy_, an assignment drops leading dims of one.
-void Tensor::operator=(const In& value) && { write_cast(checked(*this), value, location(value.where())); }
-void Tensor::operator=(const Tensor& value) && { write_cast(checked(*this), In(value), {}); }
+void Tensor::operator=(const In& value) && { index_assign({}, value); }
+void Tensor::operator=(const Tensor& value) && { index_assign({}, In(value, {})); }
 
 Tensor Tensor::adopt(TensorImpl* impl) {
   Tensor t;

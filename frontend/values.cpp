@@ -72,9 +72,9 @@ std::int64_t Geometry::numel() const {
 }
 
 bool Geometry::contiguous() const {
+  if (std::find(sizes.begin(), sizes.end(), 0) != sizes.end()) return true;
   std::int64_t step = 1;
   for (std::size_t i = sizes.size(); i-- > 0;) {
-    if (sizes[i] == 0) return true;
     if (sizes[i] != 1 && strides[i] != step) return false;
     step *= sizes[i];
   }

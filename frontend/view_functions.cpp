@@ -143,6 +143,8 @@ std::vector<Tensor> atleast_3d(std::span<const Tensor> tensors) {
 
 std::vector<Tensor> unsafe_chunk(const In& x, std::int64_t chunks, std::int64_t dim) { return chunk(x, chunks, dim); }
 std::vector<Tensor> unsafe_split(const In& x, std::int64_t size, std::int64_t dim) { return split(x, size, dim); }
-std::vector<Tensor> unsafe_split_with_sizes(const In& x, SizesView sizes, std::int64_t dim) { return split_with_sizes(x, sizes, dim); }
+std::vector<Tensor> unsafe_split_with_sizes(const In& x, SizesView sizes, std::int64_t dim) {
+  return split_with_sizes(x, sizes, dim);
+}
 
 }  // namespace braze

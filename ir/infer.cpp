@@ -98,6 +98,7 @@ std::int64_t elements(const Shape& shape) {
   fail<TypeError>("{}: the operands must have one dtype, not {} and {}; cast one of them first", name(site.op), name(a), name(b));
 }
 
+// What names shapes in its message says `if ... fail` here: the texts are written only where they are needed.
 void require_same_shape(const Site& site, const Shape& a, const Shape& b) {
   if (a.size() != b.size()) [[unlikely]]
     shapes_differ(site, a, b);
@@ -141,8 +142,8 @@ void give(const Site& site, DType dtype, const Shape& shape) {
 }
 
 void rule(Tag<Op::parameter>, const Parameter& a, const Site& site) {
-  require<ShapeError>(a.kind != Parameter::Kind::scalar || a.shape.empty(), "a scalar parameter has rank 0, not the shape {}",
-                      site.shape(a.shape));
+  if (!(a.kind != Parameter::Kind::scalar || a.shape.empty())) [[unlikely]]
+    fail<ShapeError>("a scalar parameter has rank 0, not the shape {}", site.shape(a.shape));
   give(site, a.type, a.shape);
 }
 
@@ -154,7 +155,8 @@ void rule(Tag<Op::cast>, const Cast& a, const Site& site) {
 }
 
 void rule(Tag<Op::iota>, const ToShape& a, const Site& site) {
-  require<ShapeError>(a.shape.size() == 1, "iota makes one dimension, not the shape {}", site.shape(a.shape));
+  if (!(a.shape.size() == 1)) [[unlikely]]
+    fail<ShapeError>("iota makes one dimension, not the shape {}", site.shape(a.shape));
   give(site, DType::i64, a.shape);
 }
 
@@ -182,11 +184,11 @@ void rule(Tag<Op::reshape>, const ToShape& a, const Site& site) {
 
 void rule(Tag<Op::expand>, const ToShape& a, const Site& site) {
   const Shape& from = site.in[0]->shape;
-  require<ShapeError>(
-      a.shape.size() >= from.size(),
-      "expand(torch.{}Tensor{{{}}}, size={}): the number of sizes provided ({}) must be greater or equal to the number "
-      "of dimensions in the tensor ({})",
-      scalar_type(site.in[0]->dtype), site.shape(from), site.shape(a.shape), a.shape.size(), from.size());
+  if (a.shape.size() < from.size()) [[unlikely]]
+    fail<ShapeError>(
+        "expand(torch.{}Tensor{{{}}}, size={}): the number of sizes provided ({}) must be greater or equal to the number "
+        "of dimensions in the tensor ({})",
+        scalar_type(site.in[0]->dtype), site.shape(from), site.shape(a.shape), a.shape.size(), from.size());
   const std::size_t lead = a.shape.size() - from.size();
   for (std::size_t i = 0; i < from.size(); ++i) {
     if (from[i] == Extent(1) || site.same(a.shape[lead + i], from[i])) continue;
@@ -201,8 +203,9 @@ void rule(Tag<Op::expand>, const ToShape& a, const Site& site) {
 // Checks that a layout's elements lie within the operand, as far as numbers tell.
 void check_layout(const Site& site, const Layout& a) {
   const Type& storage = *site.in[0];
-  require<ShapeError>(a.sizes.size() == a.strides.size(), "{}: mismatch in length of strides and shape: {} and {}", name(site.op),
-                      site.shape(a.strides), site.shape(a.sizes));
+  if (!(a.sizes.size() == a.strides.size())) [[unlikely]]
+    fail<ShapeError>("{}: mismatch in length of strides and shape: {} and {}", name(site.op), site.shape(a.strides),
+                     site.shape(a.sizes));
   check_shape(site, storage.dtype, a.sizes);
   if (a.offset.is_symbol() || !all_numbers(a.sizes) || !all_numbers(a.strides) || !all_numbers(storage.shape)) return;
   if (elements(a.sizes) == 0) return;
@@ -229,20 +232,21 @@ void check_write(const Site& site, const Layout& a) {
   check_layout(site, a);
   const Type &storage = *site.in[0], &value = *site.in[1];
   if (value.dtype != storage.dtype) dtypes_differ(site, storage.dtype, value.dtype);
-  require<ShapeError>(value.shape.size() == a.sizes.size() && site.mismatch(value.shape, a.sizes) < 0,
-                      "{}: the value's shape {} must equal the layout's sizes {}", name(site.op), site.shape(value),
-                      site.shape(a.sizes));
+  if (!(value.shape.size() == a.sizes.size() && site.mismatch(value.shape, a.sizes) < 0)) [[unlikely]]
+    fail<ShapeError>("{}: the value's shape {} must equal the layout's sizes {}", name(site.op), site.shape(value),
+                     site.shape(a.sizes));
   site.out[0] = storage;
 }
 
 void rule(Tag<Op::store>, const Layout& a, const Site& site) {
   check_write(site, a);
   for (std::size_t i = 0; i < a.sizes.size(); ++i)
-    require(
-        a.strides[i] != Extent(0) || a.sizes[i].is_symbol() || a.sizes[i].number() <= 1,
-        "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please clone() "
-        "the tensor before performing the operation. (sizes {}, strides {})",
-        site.shape(a.sizes), site.shape(a.strides));
+    if (!(a.strides[i] != Extent(0) || a.sizes[i].is_symbol() || a.sizes[i].number() <= 1)) [[unlikely]]
+      fail<Error>(
+          "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
+          "clone() "
+          "the tensor before performing the operation. (sizes {}, strides {})",
+          site.shape(a.sizes), site.shape(a.strides));
 }
 
 void rule(Tag<Op::accumulate>, const Layout& a, const Site& site) { check_write(site, a); }
@@ -268,9 +272,9 @@ void rule(Tag<Op::permute>, const Permutation& a, const Site& site) {
 
 void rule(Tag<Op::slice>, const Slice& a, const Site& site) {
   const Shape& from = site.in[0]->shape;
-  require<ShapeError>(a.starts.size() == from.size() && a.sizes.size() == from.size() && a.steps.size() == from.size(),
-                      "slice: starts {}, sizes {} and steps {} must have one entry for each axis of {}", site.shape(a.starts),
-                      site.shape(a.sizes), site.shape(a.steps), site.shape(from));
+  if (!(a.starts.size() == from.size() && a.sizes.size() == from.size() && a.steps.size() == from.size())) [[unlikely]]
+    fail<ShapeError>("slice: starts {}, sizes {} and steps {} must have one entry for each axis of {}", site.shape(a.starts),
+                     site.shape(a.sizes), site.shape(a.steps), site.shape(from));
   give(site, site.in[0]->dtype, a.sizes);
   for (std::size_t i = 0; i < from.size(); ++i) {
     const Extent start = a.starts[i], size = a.sizes[i], step = a.steps[i];
@@ -302,20 +306,22 @@ void rule(Tag<Op::pad>, const Padding& a, const Site& site) {
   const Type &x = *site.in[0], &value = *site.in[1];
   const std::size_t rank = x.shape.size();
   if (value.dtype != x.dtype) dtypes_differ(site, x.dtype, value.dtype);
-  require<ShapeError>(value.shape.empty(), "pad: the value must have rank 0, not the shape {}", site.shape(value));
-  require<ShapeError>(a.low.size() == rank && a.high.size() == rank && a.sizes.size() == rank,
-                      "pad: low {}, high {} and sizes {} must have one entry for each axis of {}", site.shape(a.low),
-                      site.shape(a.high), site.shape(a.sizes), site.shape(x));
+  if (!(value.shape.empty())) [[unlikely]]
+    fail<ShapeError>("pad: the value must have rank 0, not the shape {}", site.shape(value));
+  if (!(a.low.size() == rank && a.high.size() == rank && a.sizes.size() == rank)) [[unlikely]]
+    fail<ShapeError>("pad: low {}, high {} and sizes {} must have one entry for each axis of {}", site.shape(a.low),
+                     site.shape(a.high), site.shape(a.sizes), site.shape(x));
   for (std::size_t i = 0; i < rank; ++i) {
     const Extent low = a.low[i], high = a.high[i], size = x.shape[i];
-    require<ValueError>((low.is_symbol() || low.number() >= 0) && (high.is_symbol() || high.number() >= 0),
-                        "pad: low {} and high {} must not be negative; slice instead", site.shape(a.low), site.shape(a.high));
+    if (!((low.is_symbol() || low.number() >= 0) && (high.is_symbol() || high.number() >= 0))) [[unlikely]]
+      fail<ValueError>("pad: low {} and high {} must not be negative; slice instead", site.shape(a.low), site.shape(a.high));
     if (low.is_symbol() || high.is_symbol() || size.is_symbol() || a.sizes[i].is_symbol()) continue;
     std::int64_t whole;
     const bool overflow =
         __builtin_add_overflow(low.number(), size.number(), &whole) || __builtin_add_overflow(whole, high.number(), &whole);
-    require<ShapeError>(!overflow && whole == a.sizes[i].number(), "pad: dimension {} of {} padded by {} and {} is not {}", i,
-                        site.shape(x), low.number(), high.number(), a.sizes[i].number());
+    if (!(!overflow && whole == a.sizes[i].number())) [[unlikely]]
+      fail<ShapeError>("pad: dimension {} of {} padded by {} and {} is not {}", i, site.shape(x), low.number(), high.number(),
+                       a.sizes[i].number());
   }
   give(site, x.dtype, a.sizes);
 }
@@ -329,9 +335,9 @@ void rule(Tag<Op::concat>, const Concat& a, const Site& site) {
     const Type& x = *site.in[n];
     if (x.dtype != first.dtype) dtypes_differ(site, first.dtype, x.dtype);
     require<ShapeError>(!x.shape.empty(), "zero-dimensional tensor (at position {}) cannot be concatenated", n);
-    require<ShapeError>(x.shape.size() == first.shape.size(),
-                        "Tensors must have same number of dimensions: got {} and {} (shapes {} and {})", first.rank(), x.rank(),
-                        site.shape(first), site.shape(x));
+    if (!(x.shape.size() == first.shape.size())) [[unlikely]]
+      fail<ShapeError>("Tensors must have same number of dimensions: got {} and {} (shapes {} and {})", first.rank(), x.rank(),
+                       site.shape(first), site.shape(x));
     require<IndexError>(a.axis < x.shape.size(), "Dimension out of range (expected to be in range of [-{}, {}], but got {})",
                         x.rank(), x.rank() - 1, a.axis);
     for (std::size_t i = 0; i < x.shape.size(); ++i)
@@ -345,8 +351,8 @@ void rule(Tag<Op::concat>, const Concat& a, const Site& site) {
     else
       known = false;
   }
-  require<ShapeError>(!overflow && (!known || total == a.extent.number()),
-                      "concat: the operands have {} along dimension {}, not {}", total, a.axis, site.extent(a.extent));
+  if (!(!overflow && (!known || total == a.extent.number()))) [[unlikely]]
+    fail<ShapeError>("concat: the operands have {} along dimension {}, not {}", total, a.axis, site.extent(a.extent));
   Shape shape = first.shape;
   shape[a.axis] = a.extent;
   give(site, first.dtype, shape);
@@ -366,8 +372,9 @@ void rule(Tag<op>, const Reduced& a, const Site& site) {
     if (!(a.mask >> i & 1))
       shape.push_back(x.shape[i]);
     else if (op != Op::sum && op != Op::prod && !logical)
-      require<IndexError>(x.shape[i] != Extent(0), "{}(): Expected reduction dim {} to have non-zero size. (shape {})",
-                          name(op).substr(0, name(op).find('_')), i, site.shape(x));
+      if (!(x.shape[i] != Extent(0))) [[unlikely]]
+        fail<IndexError>("{}(): Expected reduction dim {} to have non-zero size. (shape {})",
+                         name(op).substr(0, name(op).find('_')), i, site.shape(x));
   }
   site.out[0].dtype = op == Op::sum || op == Op::prod        ? sum_type(x.dtype)
                       : logical                              ? DType::boolean
@@ -383,21 +390,21 @@ void rule(Tag<Op::dot>, const None&, const Site& site) {
   require(a.dtype == b.dtype, "expected m1 and m2 to have the same dtype, but got: {} != {}", info(a.dtype).torch_name,
           info(b.dtype).torch_name);
   if (a.dtype == DType::boolean) dtype_refused(site, a.dtype);
-  require<ShapeError>(a.rank() >= 2 && b.rank() == a.rank(),
-                      "dot: the operands must have one rank of at least 2, not the shapes {} and {}", site.shape(a), site.shape(b));
+  if (!(a.rank() >= 2 && b.rank() == a.rank())) [[unlikely]]
+    fail<ShapeError>("dot: the operands must have one rank of at least 2, not the shapes {} and {}", site.shape(a), site.shape(b));
   const std::size_t rank = a.shape.size();
   Shape shape;
   for (std::size_t i = 0; i + 2 < rank; ++i) {
-    require<ShapeError>(
-        site.same(a.shape[i], b.shape[i]),
-        "Expected size for first two dimensions of batch2 tensor to be: [{}, {}] but got: [{}, {}]. (shapes {} and {})",
-        site.extent(a.shape[i]), site.extent(a.shape[rank - 1]), site.extent(b.shape[i]), site.extent(b.shape[rank - 2]),
-        site.shape(a), site.shape(b));
+    if (!(site.same(a.shape[i], b.shape[i]))) [[unlikely]]
+      fail<ShapeError>(
+          "Expected size for first two dimensions of batch2 tensor to be: [{}, {}] but got: [{}, {}]. (shapes {} and {})",
+          site.extent(a.shape[i]), site.extent(a.shape[rank - 1]), site.extent(b.shape[i]), site.extent(b.shape[rank - 2]),
+          site.shape(a), site.shape(b));
     shape.push_back(a.shape[i]);
   }
-  require<ShapeError>(site.same(a.shape[rank - 1], b.shape[rank - 2]),
-                      "mat1 and mat2 shapes cannot be multiplied ({}x{} and {}x{})", site.extent(a.shape[rank - 2]),
-                      site.extent(a.shape[rank - 1]), site.extent(b.shape[rank - 2]), site.extent(b.shape[rank - 1]));
+  if (!(site.same(a.shape[rank - 1], b.shape[rank - 2]))) [[unlikely]]
+    fail<ShapeError>("mat1 and mat2 shapes cannot be multiplied ({}x{} and {}x{})", site.extent(a.shape[rank - 2]),
+                     site.extent(a.shape[rank - 1]), site.extent(b.shape[rank - 2]), site.extent(b.shape[rank - 1]));
   shape.push_back(a.shape[rank - 2]);
   shape.push_back(b.shape[rank - 1]);
   give(site, a.dtype, shape);
@@ -413,8 +420,8 @@ void require_index(const Site& site, const Type& index) {
 
 void rule(Tag<Op::wrap_index>, const WrapIndex& a, const Site& site) {
   require_index(site, *site.in[0]);
-  require<ValueError>(a.extent.is_symbol() || a.extent.number() >= 0, "wrap_index: the extent {} must not be negative",
-                      site.extent(a.extent));
+  if (!(a.extent.is_symbol() || a.extent.number() >= 0)) [[unlikely]]
+    fail<ValueError>("wrap_index: the extent {} must not be negative", site.extent(a.extent));
   site.out[0] = *site.in[0];
 }
 
@@ -459,16 +466,16 @@ void rule(Tag<Op::sort>, const Sort& a, const Site& site) {
 void rule(Tag<Op::draw>, const Draw& a, const Site& site) {
   const Type &state = *site.in[0], &first = *site.in[1], &second = *site.in[2];
   require<TypeError>(state.dtype == DType::u8, "RNG state must be a torch.ByteTensor");
-  require<ShapeError>(state.shape.size() == 1 && site.same(state.shape[0], generator_bytes),
-                      "RNG state is wrong size: {}, not [{}]", site.shape(state), generator_bytes);
+  if (!(state.shape.size() == 1 && site.same(state.shape[0], generator_bytes))) [[unlikely]]
+    fail<ShapeError>("RNG state is wrong size: {}, not [{}]", site.shape(state), generator_bytes);
   const DType wanted = a.integral() ? DType::i64 : DType::f64;
   for (const Type* parameter : {&first, &second}) {
     require<TypeError>(parameter->dtype == wanted, "draw: the parameters of {} are {}, not {}",
                        draw_names[static_cast<int>(a.kind)], name(wanted), name(parameter->dtype));
     if (!parameter->shape.empty()) require_same_shape(site, a.shape, parameter->shape);
   }
-  require<ShapeError>(a.kind != Draw::Kind::permutation || a.shape.size() == 1,
-                      "draw: a permutation has one dimension, not the shape {}", site.shape(a.shape));
+  if (!(a.kind != Draw::Kind::permutation || a.shape.size() == 1)) [[unlikely]]
+    fail<ShapeError>("draw: a permutation has one dimension, not the shape {}", site.shape(a.shape));
   const bool floats = a.kind == Draw::Kind::uniform || a.kind == Draw::Kind::normal || a.kind == Draw::Kind::log_normal ||
                       a.kind == Draw::Kind::exponential || a.kind == Draw::Kind::cauchy;
   require(!floats || is_float(a.type), "draw: {} gives floats, not {}", draw_names[static_cast<int>(a.kind)], name(a.type));
@@ -496,21 +503,21 @@ struct Matrix {
 Matrix matrix(const Site& site, std::size_t operand) {
   const Type& x = *site.in[operand];
   if (x.dtype != DType::f32 && x.dtype != DType::f64) dtype_refused(site, x.dtype);
-  require<ShapeError>(x.rank() >= 2, "linalg.{}: The input tensor must have at least 2 dimensions. (shape {})", name(site.op),
-                      site.shape(x));
+  if (!(x.rank() >= 2)) [[unlikely]]
+    fail<ShapeError>("linalg.{}: The input tensor must have at least 2 dimensions. (shape {})", name(site.op), site.shape(x));
   const std::size_t rank = x.shape.size();
   return {x.shape[rank - 2], x.shape[rank - 1], batch_of(x, 2)};
 }
 Matrix square(const Site& site, std::size_t operand = 0) {
   Matrix a = matrix(site, operand);
-  require<ShapeError>(site.same(a.rows, a.columns),
-                      "linalg.{}: A must be batches of square matrices, but they are {} by {} matrices", name(site.op),
-                      site.extent(a.rows), site.extent(a.columns));
+  if (!(site.same(a.rows, a.columns))) [[unlikely]]
+    fail<ShapeError>("linalg.{}: A must be batches of square matrices, but they are {} by {} matrices", name(site.op),
+                     site.extent(a.rows), site.extent(a.columns));
   return a;
 }
 void check_rank(const Site& site, const Matrix& a, Extent rank) {
-  require<ShapeError>(rank.is_symbol() || rank.number() >= 0, "{}: the rank {} must not be negative", name(site.op),
-                      site.extent(rank));
+  if (!(rank.is_symbol() || rank.number() >= 0)) [[unlikely]]
+    fail<ShapeError>("{}: the rank {} must not be negative", name(site.op), site.extent(rank));
   if (rank.is_symbol() || a.rows.is_symbol() || a.columns.is_symbol()) return;
   require<ShapeError>(rank.number() == std::min(a.rows.number(), a.columns.number()), "{}: the rank of {} by {} matrices is not {}",
                       name(site.op), a.rows.number(), a.columns.number(), rank.number());
@@ -519,9 +526,9 @@ void check_rank(const Site& site, const Matrix& a, Extent rank) {
 void check_system(const Site& site, const Matrix& a, std::size_t operand, const Matrix& b) {
   const DType first = site.in[0]->dtype, second = site.in[operand]->dtype;
   if (first != second) dtypes_differ(site, first, second);
-  require<ShapeError>(a.batch.size() == b.batch.size() && site.mismatch(a.batch, b.batch) < 0,
-                      "{}: the batches of {} and {} must be one; expand one of them first", name(site.op), site.shape(*site.in[0]),
-                      site.shape(*site.in[operand]));
+  if (!(a.batch.size() == b.batch.size() && site.mismatch(a.batch, b.batch) < 0)) [[unlikely]]
+    fail<ShapeError>("{}: the batches of {} and {} must be one; expand one of them first", name(site.op), site.shape(*site.in[0]),
+                     site.shape(*site.in[operand]));
 }
 
 void rule(Tag<Op::cholesky>, const Cholesky&, const Site& site) {
@@ -543,22 +550,21 @@ void rule(Tag<Op::lu_solve>, const LuSolve&, const Site& site) {
   require<TypeError>(pivots.dtype == DType::i32, "linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32, not {}",
                      name(pivots.dtype));
   const Shape wanted = with(a.batch, {a.rows});
-  require<ShapeError>(
-      pivots.shape.size() == wanted.size() && site.mismatch(pivots.shape, wanted) < 0,
-      "linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix (shapes {} and {})",
-      site.shape(pivots), site.shape(*site.in[0]));
-  require<ShapeError>(site.same(a.rows, b.rows),
-                      "linalg.lu_solve: Incompatible shapes of A and B for the equation AX = B ({}x{} and {}x{})",
-                      site.extent(a.rows), site.extent(a.columns), site.extent(b.rows), site.extent(b.columns));
+  if (!(pivots.shape.size() == wanted.size() && site.mismatch(pivots.shape, wanted) < 0)) [[unlikely]]
+    fail<ShapeError>("linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix (shapes {} and {})",
+                     site.shape(pivots), site.shape(*site.in[0]));
+  if (!(site.same(a.rows, b.rows))) [[unlikely]]
+    fail<ShapeError>("linalg.lu_solve: Incompatible shapes of A and B for the equation AX = B ({}x{} and {}x{})",
+                     site.extent(a.rows), site.extent(a.columns), site.extent(b.rows), site.extent(b.columns));
   site.out[0] = *site.in[2];
 }
 void rule(Tag<Op::solve_triangular>, const SolveTriangular& s, const Site& site) {
   const Matrix a = square(site), b = matrix(site, 1);
   check_system(site, a, 1, b);
-  require<ShapeError>(site.same(a.rows, s.left ? b.rows : b.columns),
-                      "linalg.solve_triangular: Incompatible shapes of A and B for the equation {} ({}x{} and {}x{})",
-                      s.left ? "AX = B" : "XA = B", site.extent(a.rows), site.extent(a.columns), site.extent(b.rows),
-                      site.extent(b.columns));
+  if (!(site.same(a.rows, s.left ? b.rows : b.columns))) [[unlikely]]
+    fail<ShapeError>("linalg.solve_triangular: Incompatible shapes of A and B for the equation {} ({}x{} and {}x{})",
+                     s.left ? "AX = B" : "XA = B", site.extent(a.rows), site.extent(a.columns), site.extent(b.rows),
+                     site.extent(b.columns));
   site.out[0] = *site.in[1];
 }
 void rule(Tag<Op::qr>, const Factor& f, const Site& site) {

@@ -142,8 +142,8 @@ class Lowering {
   AffineArithmetic affine_;
   std::unordered_set<NodeId> inside_;
   std::vector<IndexId> natural_extents_;
-  std::vector<AffineId> coordinates_;  // of the natural axes
-  std::vector<bool> reduced_, unit_;   // the natural axes
+  std::vector<AffineId> coordinates_;                       // of the natural axes
+  std::vector<bool> reduced_, unit_;                        // the natural axes
   std::vector<std::pair<std::size_t, std::size_t>> parts_;  // by axis of the nest
   std::optional<NodeId> reduction_, contraction_;
   std::map<std::vector<std::uint32_t>, ExprId> done_;
@@ -169,9 +169,14 @@ std::vector<IndexId> Lowering::natural_extents(const Graph& graph, const Extents
 }
 
 Lowering::Lowering(const Graph& graph, const Extents& extents, const Group& group, std::size_t part, const Splits& splits)
-    : graph_(graph), extents_(extents), group_(group), part_(part), index_(extents.index()),
+    : graph_(graph),
+      extents_(extents),
+      group_(group),
+      part_(part),
+      index_(extents.index()),
       affine_(nest_, extents.index(), !domain_of(graph, group, part).contraction),
-      inside_(group.nodes.begin(), group.nodes.end()), natural_extents_(natural_extents(graph, extents, group, part)) {
+      inside_(group.nodes.begin(), group.nodes.end()),
+      natural_extents_(natural_extents(graph, extents, group, part)) {
   const Domain domain = domain_of(graph, group, part);
   reduction_ = domain.reduction;
   contraction_ = domain.contraction;
@@ -299,7 +304,8 @@ std::optional<Place> Lowering::domain_place(const Shape& shape, bool row) {
 
 Place Lowering::element_place(const Shape& shape) {
   const auto place = domain_place(shape, false);
-  group_law(place.has_value(), "kernel {}: a value of shape {} has other elements than the rest", group_.name, ir::text(shape, graph_.symbols));
+  group_law(place.has_value(), "kernel {}: a value of shape {} has other elements than the rest", group_.name,
+            ir::text(shape, graph_.symbols));
   return *place;
 }
 
@@ -371,8 +377,7 @@ std::optional<ExprId> Lowering::attempt(const Request& request, std::vector<Requ
 ExprId Lowering::leaf(const Request& request) {
   const Node& node = graph_.node(request.value);
   const ir::Type& type = graph_.type(request.value);
-  if (node.op == Op::constant)
-    return add({.kind = Expr::Kind::constant, .type = type.dtype, .bits = node.as<ir::Literal>().bits});
+  if (node.op == Op::constant) return add({.kind = Expr::Kind::constant, .type = type.dtype, .bits = node.as<ir::Literal>().bits});
   if (node.op == Op::parameter && node.as<ir::Parameter>().kind == ir::Parameter::Kind::scalar)
     return add({.kind = Expr::Kind::scalar, .type = type.dtype, .number = node.as<ir::Parameter>().number});
   return add({.kind = Expr::Kind::load,
@@ -395,7 +400,9 @@ std::optional<Lowering::Request> Lowering::moved(const Request& request) {
     // Axes of extent 1 come and go; the others keep their coordinates.
     Place squeezed;
     std::size_t next = 0;
-    const auto skip = [&] { while (next < shape.size() && extents_.is_one(shape[next])) ++next; };
+    const auto skip = [&] {
+      while (next < shape.size() && extents_.is_one(shape[next])) ++next;
+    };
     bool same = !request.place.linear;
     for (std::size_t i = 0; same && i < from_shape.size(); ++i) {
       if (extents_.is_one(from_shape[i])) {
@@ -414,7 +421,8 @@ std::optional<Lowering::Request> Lowering::moved(const Request& request) {
   if (node.op == Op::view) {
     const auto& layout = node.as<ir::Layout>();
     AffineId sum = affine_.constant(extents_.of(layout.offset));
-    for (std::size_t i = 0; i < shape.size(); ++i) sum = affine_.add(sum, affine_.scale(place.at[i], extents_.of(layout.strides[i])));
+    for (std::size_t i = 0; i < shape.size(); ++i)
+      sum = affine_.add(sum, affine_.scale(place.at[i], extents_.of(layout.strides[i])));
     result.place = {true, {sum}};
     return result;
   }
@@ -433,7 +441,8 @@ std::optional<Lowering::Request> Lowering::moved(const Request& request) {
     case Op::slice: {
       const auto& slice = node.as<ir::Slice>();
       for (std::size_t i = 0; i < shape.size(); ++i)
-        at[i] = affine_.add(affine_.constant(extents_.of(slice.starts[i])), affine_.scale(place.at[i], extents_.of(slice.steps[i])));
+        at[i] =
+            affine_.add(affine_.constant(extents_.of(slice.starts[i])), affine_.scale(place.at[i], extents_.of(slice.steps[i])));
       return result;
     }
     case Op::flip:
@@ -444,7 +453,8 @@ std::optional<Lowering::Request> Lowering::moved(const Request& request) {
         at[i] = affine_.add(affine_.constant(last), affine_.scale(place.at[i], index_.number(-1)));
       }
       return result;
-    default: return std::nullopt;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -535,7 +545,7 @@ std::optional<ExprId> Lowering::reduce(const Request& request, std::vector<Reque
   const Shape& shape = node.out[request.value.result].shape;
   const auto row = domain_place(shape, true);
   const bool here = row && (row->linear == request.place.linear ? row->at == request.place.at
-                                                               : linear(*row, shape) == linear(request.place, shape));
+                                                                : linear(*row, shape) == linear(request.place, shape));
   group_law(here, "kernel {}: the result of {} is read at another row", group_.name, ir::name(node.op));
   auto at = reductions_.find(request.value.node);
   if (at == reductions_.end()) {
@@ -563,8 +573,8 @@ std::optional<ExprId> Lowering::contract(const Request& request, std::vector<Req
   left.at[rank - 2] = result.at[rank - 2] = coordinates_[axes.m];
   right.at[rank - 1] = result.at[rank - 1] = coordinates_[axes.n];
   left.at[rank - 1] = right.at[rank - 2] = coordinates_[axes.k];
-  group_law(linear(result, node.out[0].shape) == linear(request.place, node.out[0].shape), "kernel {}: dot is read at another element",
-            group_.name);
+  group_law(linear(result, node.out[0].shape) == linear(request.place, node.out[0].shape),
+            "kernel {}: dot is read at another element", group_.name);
   std::vector<ExprId> found;
   if (!all({{node.in[0], left, 0}, {node.in[1], right, 0}}, missing, found)) return std::nullopt;
   const DType type = node.out[0].dtype;
@@ -578,7 +588,8 @@ std::optional<ExprId> Lowering::contract(const Request& request, std::vector<Req
     if (wide != type)
       for (ExprId& factor : found) factor = add({.kind = Expr::Kind::op, .type = wide, .op = Op::cast, .in = {factor}});
     const ExprId product = add({.kind = Expr::Kind::op, .type = wide, .op = Op::mul, .in = {found[0], found[1]}});
-    nest_.reductions.push_back({type == DType::boolean ? Op::any : Op::sum, product, coordinates_[axes.k], 1, {request.value.node, 0}});
+    nest_.reductions.push_back(
+        {type == DType::boolean ? Op::any : Op::sum, product, coordinates_[axes.k], 1, {request.value.node, 0}});
   }
   return add({.kind = Expr::Kind::reduced, .type = type, .number = at->second});
 }

@@ -21,9 +21,9 @@ std::string_view name(Stage stage);
 
 struct Options {
   std::variant<ir::CpuTarget, ir::CudaTarget> target;
-  bool fast_math = false;                             // rules that change bits may run
-  bool fuse = true;                                   // false: one kernel an op, as eager execution does
-  std::int64_t group_nodes = 96, group_buffers = 24;  // what one kernel may hold
+  bool fast_math = false;                              // rules that change bits may run
+  bool fuse = true;                                    // false: one kernel an op, as eager execution does
+  std::int64_t group_nodes = 256, group_buffers = 24;  // what one kernel may hold
 };
 
 // The nodes that one kernel computes, operands first, and what it must leave in memory. Inputs are what the nodes read from

@@ -1,4 +1,4 @@
-// The command line: run, dump, opt and eval. Exit codes: 0; 1 for what the user did; 2 for wrong usage; 70 for a bug in Braze.
+// The command line: run, dump, opt, grad and eval. Exit codes: 0; 1 for what the user did; 2 for wrong usage; 70 for a bug in Braze.
 #include <CLI/CLI.hpp>
 
 #include <fstream>
@@ -10,6 +10,7 @@
 #include "frontend/text/expression.h"
 #include "frontend/text/run_graph.h"
 #include "ir/error.h"
+#include "passes/derivative.h"
 #include "passes/passes.h"
 
 namespace {
@@ -60,7 +61,9 @@ void write_results(std::span<const Tensor> results, const std::vector<std::strin
 
 struct Arguments {
   std::string file, stage = "graph", passes, expression;
-  std::vector<std::string> in, out;
+  std::vector<std::string> in, out, parameters;
+  std::vector<std::uint32_t> results;
+  bool forward = false, pullback = false, value = false, raw = false;
 };
 
 void run(const Arguments& a) {
@@ -80,6 +83,31 @@ void opt(const Arguments& a) {
   for (std::string name; std::getline(list, name, ',');)
     if (!name.empty()) names.push_back(name);
   std::cout << passes::print(passes::run_passes(std::move(module), engine::compile_options(true), names));
+}
+
+std::vector<std::uint32_t> parameter_numbers(const ir::Graph& graph, const std::vector<std::string>& names) {
+  std::vector<std::uint32_t> numbers;
+  for (const std::string& name : names) {
+    std::uint32_t number = 0;
+    while (number < graph.parameters().size() && graph.parameter_name(number) != name) ++number;
+    require<ValueError>(number < graph.parameters().size(), "{} has no parameter '{}'", graph.name, name);
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+// Views of known layout become moves first: their derivatives are moves, too.
+void grad(const Arguments& a) {
+  passes::Module module = passes::parse_module(read_file(a.file), a.file);
+  require<ValueError>(module.stage == passes::Stage::graph, "grad takes a graph, and {} is at stage {}", a.file,
+                      passes::name(module.stage));
+  if (!a.raw) module = passes::structure_views(std::move(module), {});
+  const passes::DerivativeOptions options{a.results, parameter_numbers(module.graph, a.parameters), a.value};
+  module.graph = (a.forward ? passes::jvp : a.pullback ? passes::vjp : passes::grad)(module.graph, options);
+  if (!a.raw)
+    for (const auto pass : {passes::canonicalize, passes::simplify, passes::structure_views, passes::dead_code})
+      module = pass(std::move(module), {});
+  std::cout << passes::print(module);
 }
 
 void eval(const Arguments& a) {
@@ -120,6 +148,14 @@ int main(int argc, char** argv) {
   CLI::App* opt_command = app.add_subcommand("opt", "run named passes and print the result");
   opt_command->add_option("--passes", a.passes, "names from `braze info`, comma-separated, in the order given")->required();
   opt_command->add_option("file", a.file, "graph text (.bz)")->required();
+  CLI::App* grad_command = app.add_subcommand("grad", "print a graph's derivative as a graph");
+  grad_command->add_option("file", a.file, "graph text (.bz), - for standard input")->required();
+  grad_command->add_option("--of", a.results, "numbers of results, from 0 (default: the one that is a float)")->delimiter(',');
+  grad_command->add_option("--wrt", a.parameters, "names of parameters (default: all floats)")->delimiter(',');
+  CLI::Option* forward = grad_command->add_flag("--jvp", a.forward, "forward mode: tangents in, tangents out");
+  grad_command->add_flag("--vjp", a.pullback, "reverse mode for given cotangents, not the gradient of the sum")->excludes(forward);
+  grad_command->add_flag("--value", a.value, "the graph's own results come first");
+  grad_command->add_flag("--raw", a.raw, "as the rules leave it, not simplified");
   CLI::App* eval_command = app.add_subcommand("eval", "evaluate an expression such as 'tanh(a * 2).sum(1)'");
   eval_command->add_option("expression", a.expression)->required();
   eval_command->add_option("--in", a.in, "NAME=FILE.npy or NAME=NUMBER");
@@ -134,6 +170,7 @@ int main(int argc, char** argv) {
     if (*run_command) run(a);
     if (*dump_command) dump(a);
     if (*opt_command) opt(a);
+    if (*grad_command) grad(a);
     if (*eval_command) eval(a);
     if (*info_command) info();
   } catch (const Error& e) {

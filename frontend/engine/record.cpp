@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "frontend/engine/engine.h"
+#include "frontend/engine/number.h"
 #include "frontend/engine/state.h"
 #include "ir/error.h"
 
@@ -70,6 +71,19 @@ bool reads_shared_memory(Node* node) {
   return false;
 }
 
+// A result may be an operand, where the op did nothing to it (where(c, x, x)); then it is memory that the host may change.
+void keep_apart(Node& node) {
+  for (unsigned r = 0; r < node.result_count; ++r) {
+    runtime::Block& block = node.buffers[r];
+    if (!block || block.unique()) continue;
+    std::int64_t bytes = size_of(node.types[r]->dtype);
+    for (const ir::Extent& e : node.types[r]->shape) bytes *= e.number();
+    runtime::Block own = runtime::Block::allocate(bytes);
+    if (bytes > 0) std::memcpy(own.data(), block.data(), static_cast<std::size_t>(bytes));
+    block = std::move(own);
+  }
+}
+
 Value finish(Node* node) {
   counters().recorded.fetch_add(1, std::memory_order_relaxed);
   ++recorded_since_evaluation();
@@ -78,8 +92,10 @@ Value finish(Node* node) {
   if (!shared && !eager_scope) return value;
   if (shared && renames(node->op))
     node->shared.store(true, std::memory_order_relaxed);
-  else if (!tracing_depth && !renames(node->op))
+  else if (!tracing_depth && !renames(node->op)) {
     evaluate({&value, 1});
+    if (shared) keep_apart(*node);
+  }
   return value;
 }
 
@@ -161,6 +177,15 @@ Value scalar_argument(ir::Literal value) {
   node->types[0] = scalar_type(value.type);
   node->attributes = scalar_attributes(value.type);
   node->bits = value.bits;
+  return Value::adopt(node);
+}
+
+Value number(ir::Literal value, TypeRef type, ir::Location location) {
+  const Value scalar = scalar_argument(value);
+  Node* node = Node::create(ir::Op::expand, {&scalar, 1}, 1, location);
+  node->types[0] = std::move(type);
+  counters().recorded.fetch_add(1, std::memory_order_relaxed);
+  ++recorded_since_evaluation();
   return Value::adopt(node);
 }
 

@@ -62,9 +62,7 @@ void add_generator(nb::module_& m) {
           nb::arg("device") = nb::none())
       .def_static(
           "philox",
-          [](nb::handle seed, std::int64_t offset) {
-            return translated([&] { return Generator::philox(to_seed(seed), offset); });
-          },
+          [](nb::handle seed, std::int64_t offset) { return translated([&] { return Generator::philox(to_seed(seed), offset); }); },
           nb::arg("seed") = 67280421310721, nb::arg("offset") = 0,
           "A counter-based stream, Philox4x32-10, whose draws fuse into what reads them.")
       .def(

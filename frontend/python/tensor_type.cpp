@@ -359,8 +359,8 @@ PyGetSetDef attributes[] = {
      "Writes to the storage so far.", nullptr},
     {"requires_grad", attribute<[](const Tensor& t) { return PyBool_FromLong(t.requires_grad()); }>, set_requires_grad,
      "Whether gradients are asked for: the mark alone, this version of braze computes none.", nullptr},
-    {"is_leaf", attribute<[](const Tensor& t) { return PyBool_FromLong(t.is_leaf()); }>, nullptr,
-     "Whether the user made it.", nullptr},
+    {"is_leaf", attribute<[](const Tensor& t) { return PyBool_FromLong(t.is_leaf()); }>, nullptr, "Whether the user made it.",
+     nullptr},
     {"__dict__", get_dict, set_dict, nullptr, nullptr},
     {}};
 

@@ -86,10 +86,11 @@ std::vector<To> numbers(std::string_view type, const std::vector<std::byte>& byt
   return out;
 }
 
-// NumPy's name of a dtype; it has none for bfloat16, of which the kit records float32.
+// NumPy's name of a dtype, of a complex one's parts; it has none for bfloat16, of which the kit records float32.
 std::string numpy_type(DType dtype) {
   if (dtype == DType::bf16) return "bf16";
   if (dtype == DType::boolean) return "|b1";
+  if (is_complex(dtype)) return dtype == complex64 ? "<f4" : "<f8";
   const char kind = is_float(dtype) ? 'f' : is_signed(dtype) ? 'i' : 'u';
   return fmt::format("{}{}{}", size_of(dtype) == 1 ? '|' : '<', kind, size_of(dtype));
 }
@@ -98,8 +99,8 @@ struct Tolerance {
   double relative, absolute;
 };
 Tolerance tolerance_of(std::string_view dtype) {
-  if (dtype == "float32") return {1e-5, 1e-6};
-  if (dtype == "float64") return {1e-12, 1e-12};
+  if (dtype == "float32" || dtype == "complex64") return {1e-5, 1e-6};
+  if (dtype == "float64" || dtype == "complex128") return {1e-12, 1e-12};
   if (dtype == "float16") return {2e-3, 2e-3};
   if (dtype == "bfloat16") return {1.6e-2, 1e-2};
   return {0, 0};
@@ -120,7 +121,8 @@ std::string join(const auto& numbers) {
 std::string compare_array(const json& recorded, const Tensor& got, std::string_view dtype, const std::string& at) {
   if (recorded[1].get<Sizes>() != got.sizes())
     return fmt::format("{}shape {}, expected {}", at, join(got.sizes()), join(recorded[1].get<Sizes>()));
-  const std::string type = recorded[0];
+  std::string type = recorded[0];
+  if (type == "<c8" || type == "<c16") type = type == "<c8" ? "<f4" : "<f8";
   const std::vector<std::byte> bytes = from_base64(recorded[2]["b"].get<std::string>());
   std::vector<std::byte> ours(static_cast<std::size_t>(got.nbytes()));
   got.copy_to(ours.data(), got.dtype());
@@ -135,14 +137,14 @@ std::string compare_array(const json& recorded, const Tensor& got, std::string_v
     return first_difference(numbers<double>(type, bytes), numbers<double>(our_type, ours),
                             [&](double a, double b) { return alike(a, b, t); });
   }
-  return first_difference(numbers<std::int64_t>(type, bytes), numbers<std::int64_t>(our_type, ours),
-                          std::equal_to<>());
+  return first_difference(numbers<std::int64_t>(type, bytes), numbers<std::int64_t>(our_type, ours), std::equal_to<>());
 }
 
 // ---- nests ----
 
 const char* name_of(Value::Kind kind) {
-  constexpr const char* names[] = {"none", "bool", "int", "float", "str", "dtype", "device", "tensor", "ndarray", "tuple", "list", "any"};
+  constexpr const char* names[] = {"none",   "bool",   "int",     "float", "complex", "str", "dtype",
+                                   "device", "tensor", "ndarray", "tuple", "list",    "any"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -163,7 +165,8 @@ std::string compare(const json& recorded, const Value& got, const std::string& a
   using Kind = Value::Kind;
   if (got.kind() == Kind::pythons_own) return "";
   const std::string kind = recorded[0];
-  if (kind != name_of(got.kind())) return fmt::format("{}a {}, expected {}", at, name_of(got.kind()), recorded.dump().substr(0, 200));
+  if (kind != name_of(got.kind()))
+    return fmt::format("{}a {}, expected {}", at, name_of(got.kind()), recorded.dump().substr(0, 200));
   const auto differ = [&](const auto& ours, const auto& theirs) {
     return ours == theirs ? std::string() : fmt::format("{}{}, expected {}", at, ours, theirs);
   };
@@ -176,6 +179,11 @@ std::string compare(const json& recorded, const Value& got, const std::string& a
       return alike(number(recorded[1]), got.floating(), tolerance_of("float32"))
                  ? ""
                  : fmt::format("{}{}, expected {}", at, got.floating(), number(recorded[1]));
+    case Kind::complex:
+      for (const auto& [part, ours] : {std::pair{1, got.floating()}, {2, got.imaginary()}})
+        if (!alike(number(recorded[part]), ours, tolerance_of("float32")))
+          return fmt::format("{}{}, expected {}", at, ours, number(recorded[part]));
+      return "";
     case Kind::text:
       return differ(with_torchs_name(got.text()), recorded[1].get<std::string>());
     case Kind::device:
@@ -282,7 +290,7 @@ Tensor input(const char* name) {
   const std::vector<std::byte> bytes = from_base64(recorded[3][2]["b"].get<std::string>());
   const auto sizes = recorded[3][1].get<Sizes>(), strides = recorded[4].get<Sizes>();
   DType dtype = DType::boolean;
-  for (const DType t : all_dtypes)
+  for (const DType t : surface_dtypes)
     if (info(t).torch_name == recorded[1].get<std::string>()) dtype = t;
   const Tensor dense = from_bytes(bytes.data(), sizes, dtype);
   if (dense.strides() == strides) return dense;

@@ -1,6 +1,7 @@
 // Nests of values, and whether they are what PyTorch gave (tests/conformance/golden.json, tests/cpp/calls.json).
 #pragma once
 
+#include <complex>
 #include <functional>
 #include <sstream>
 #include <string>
@@ -13,22 +14,37 @@ namespace braze::recorded {
 
 class Value {
  public:
-  enum class Kind : std::uint8_t { none, boolean, integer, floating, text, dtype, device, tensor, array, tuple, list, pythons_own };
+  enum class Kind : std::uint8_t {
+    none,
+    boolean,
+    integer,
+    floating,
+    complex,
+    text,
+    dtype,
+    device,
+    tensor,
+    array,
+    tuple,
+    list,
+    pythons_own
+  };
 
   Value() = default;
-  Value(bool v) : kind_(Kind::boolean), integer_(v) {}                                             // NOLINT
-  Value(int v) : kind_(Kind::integer), integer_(v) {}                                              // NOLINT
-  Value(std::int64_t v) : kind_(Kind::integer), integer_(v) {}                                     // NOLINT
-  Value(std::size_t v) : kind_(Kind::integer), integer_(static_cast<std::int64_t>(v)) {}           // NOLINT
-  Value(double v) : kind_(Kind::floating), floating_(v) {}                                         // NOLINT
-  Value(const char* v) : kind_(Kind::text), text_(v) {}                                            // NOLINT
-  Value(std::string v) : kind_(Kind::text), text_(std::move(v)) {}                                 // NOLINT
-  Value(DType v) : kind_(Kind::dtype), dtype_(v) {}                                                // NOLINT
-  Value(const Device& v) : kind_(Kind::device), text_(v.str()) {}                                  // NOLINT
-  Value(const Tensor& v) : kind_(Kind::tensor), tensor_(v) {}                                      // NOLINT
-  Value(const Picked& v) : Value(v.value()) {}                                                     // NOLINT
-  Value(const ValuesAndIndices& v) : Value(Kind::tuple, {v.values, v.indices}) {}                  // NOLINT
-  Value(const Sizes& v) : Value(Kind::tuple, std::vector<Value>(v.begin(), v.end())) {}            // NOLINT
+  Value(bool v) : kind_(Kind::boolean), integer_(v) {}                                                 // NOLINT
+  Value(int v) : kind_(Kind::integer), integer_(v) {}                                                  // NOLINT
+  Value(std::int64_t v) : kind_(Kind::integer), integer_(v) {}                                         // NOLINT
+  Value(std::size_t v) : kind_(Kind::integer), integer_(static_cast<std::int64_t>(v)) {}               // NOLINT
+  Value(double v) : kind_(Kind::floating), floating_(v) {}                                             // NOLINT
+  Value(std::complex<double> v) : kind_(Kind::complex), floating_(v.real()), imaginary_(v.imag()) {}   // NOLINT
+  Value(const char* v) : kind_(Kind::text), text_(v) {}                                                // NOLINT
+  Value(std::string v) : kind_(Kind::text), text_(std::move(v)) {}                                     // NOLINT
+  Value(DType v) : kind_(Kind::dtype), dtype_(v) {}                                                    // NOLINT
+  Value(const Device& v) : kind_(Kind::device), text_(v.str()) {}                                      // NOLINT
+  Value(const Tensor& v) : kind_(Kind::tensor), tensor_(v) {}                                          // NOLINT
+  Value(const Picked& v) : Value(v.value()) {}                                                         // NOLINT
+  Value(const ValuesAndIndices& v) : Value(Kind::tuple, {v.values, v.indices}) {}                      // NOLINT
+  Value(const Sizes& v) : Value(Kind::tuple, std::vector<Value>(v.begin(), v.end())) {}                // NOLINT
   Value(const std::vector<Tensor>& v) : Value(Kind::tuple, std::vector<Value>(v.begin(), v.end())) {}  // NOLINT
   Value(Kind kind, std::vector<Value> items) : kind_(kind), items_(std::move(items)) {}
   // Memory of the host's, which the kit's case has as a NumPy array.
@@ -47,6 +63,7 @@ class Value {
   Kind kind() const { return kind_; }
   std::int64_t integer() const { return integer_; }
   double floating() const { return floating_; }
+  double imaginary() const { return imaginary_; }
   const std::string& text() const { return text_; }
   DType dtype() const { return dtype_; }
   const Tensor& tensor() const { return tensor_; }
@@ -55,7 +72,7 @@ class Value {
  private:
   Kind kind_ = Kind::none;
   std::int64_t integer_ = 0;
-  double floating_ = 0;
+  double floating_ = 0, imaginary_ = 0;
   std::string text_;
   DType dtype_ = DType::f32;
   Tensor tensor_;

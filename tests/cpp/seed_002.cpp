@@ -66,9 +66,7 @@ SNIPPET(seed_002, type_conversion) {
   return printed(p);
 }
 
-SNIPPET(seed_002, type_without_argument) {
-  return list(ones({1}).type(), ones({1}, {int64}).type(), ones({1}, {bool_}).type());
-}
+SNIPPET(seed_002, type_without_argument) { return list(ones({1}).type(), ones({1}, {int64}).type(), ones({1}, {bool_}).type()); }
 
 SNIPPET(seed_002, from_numpy_shares) {
   std::int64_t a[2][3] = {{1, 2, 3}, {4, 5, 6}};
@@ -400,6 +398,6 @@ SNIPPET(seed_002, memory_format) {
 SNIPPET(seed_002, no_cuda_here) {
   const auto available = cuda::is_available();
   const auto count = cuda::device_count();
-  return tuple(std::is_same_v<decltype(available), const bool>, std::is_integral_v<decltype(count)>, Device("cuda"), Device("cuda:0"),
-               Device("mps"), Device(Device("cpu").type).str());
+  return tuple(std::is_same_v<decltype(available), const bool>, std::is_integral_v<decltype(count)>, Device("cuda"),
+               Device("cuda:0"), Device("mps"), Device(Device("cpu").type).str());
 }

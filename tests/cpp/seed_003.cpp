@@ -27,7 +27,8 @@ SNIPPET(seed_003, attr_dtype) {
 
 SNIPPET(seed_003, attr_shape) {
   const Tensor x = make_x();
-  return tuple(x.shape(), x.sizes(), x.size(0), x.size(-1), x.shape()[1], str(x.shape()), x.shape() == Sizes{2, 3}, x.shape().size());
+  return tuple(x.shape(), x.sizes(), x.size(0), x.size(-1), x.shape()[1], str(x.shape()), x.shape() == Sizes{2, 3},
+               x.shape().size());
 }
 
 SNIPPET(seed_003, attr_device) {

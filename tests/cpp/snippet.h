@@ -17,13 +17,13 @@ struct Snippet {
 // "group/name" of all.
 std::vector<std::string>& snippets();
 
-#define SNIPPET(group, name)                                                                                      \
-  static braze::recorded::Value name##_snippet();                                                                 \
-  static const braze::recorded::Snippet name##_registered(#group, #name);                                         \
-  TEST_CASE(#group "/" #name) {                                                                                   \
-    braze::manual_seed(1234);                                                                                     \
-    CHECK(braze::recorded::difference_from_case(#group, #name, name##_snippet()) == "");                          \
-  }                                                                                                               \
+#define SNIPPET(group, name)                                                             \
+  static braze::recorded::Value name##_snippet();                                        \
+  static const braze::recorded::Snippet name##_registered(#group, #name);                \
+  TEST_CASE(#group "/" #name) {                                                          \
+    braze::manual_seed(1234);                                                            \
+    CHECK(braze::recorded::difference_from_case(#group, #name, name##_snippet()) == ""); \
+  }                                                                                      \
   static braze::recorded::Value name##_snippet()
 
 }  // namespace braze::recorded

@@ -47,6 +47,20 @@ TEST_CASE("captured tensors are read at each call, and writes to them are commit
   CHECK(values(step(ones({2}))) == Floats{1010, 1010});
 }
 
+TEST_CASE("an argument that is what the function captured is traced by itself") {
+  Tensor state = zeros({4});
+  int traces = 0;
+  const auto f = compile([&](Tensor x) {
+    ++traces;
+    x += 1;
+    return state * 1;
+  });
+  CHECK(values(f(zeros({4}))) == Floats(4, 0));
+  CHECK(values(f(state)) == Floats(4, 1));  // written through the argument, read through the capture
+  CHECK(values(f(zeros({4}))) == Floats(4, 1));
+  CHECK(traces == 2);
+}
+
 TEST_CASE("writes to arguments are committed too") {
   const auto f = compile([](Tensor x) {
     x(slice(0, 1)) = 7;

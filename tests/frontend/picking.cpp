@@ -123,3 +123,29 @@ TEST_CASE("nonzero, masked_select and take_along_dim", "[picking]") {
         std::vector<float>{1, 0, 2, 0});
   CHECK(floats(select_scatter(m, zeros({4}), 0, 1)).at(5) == 0);
 }
+
+TEST_CASE("assigning by index: what PyTorch fills, copies and refuses") {
+  // Each line as torch 2.15 has it.
+  Tensor x = arange(6).view({2, 3});
+  x(slice()) = x(0, slice());  // broadcast over its own memory: not refused, since an expanded operand is not dense
+  CHECK(x.to_vector<std::int64_t>() == std::vector<std::int64_t>{0, 1, 2, 0, 1, 2});
+  Tensor y = arange(5);
+  y(slice()) = y(1);  // one value fills
+  CHECK(y.to_vector<std::int64_t>() == std::vector<std::int64_t>(5, 1));
+  Tensor z = arange(3).expand({2, 3});
+  z(slice()) = z(slice());  // the same view: nothing to copy
+  z(0, slice()) = 5;
+  CHECK(z.to_vector<std::int64_t>() == std::vector<std::int64_t>(6, 5));
+  CHECK_THROWS_AS(z += 1, Error);
+  Tensor w = arange(6);
+  CHECK_THROWS_AS(w(slice(1, 4)) = w(slice(0, 3)), Error);  // dense and overlapping
+
+  const Tensor rows = tensor({0, 1}), mask = tensor({1, 0, 1}, {.dtype = DType::boolean});
+  Tensor i = tensor({1, 0, 1}, {.dtype = int32});
+  CHECK_THROWS_WITH((i(rows) = tensor({5, 6}, {.dtype = int64})),
+                    Catch::Matchers::ContainsSubstring(
+                        "Index put requires the source and destination dtypes match, got Int for the destination and Long"));
+  CHECK_THROWS_AS(i(mask) = tensor({5, 6}, {.dtype = int64}), Error);
+  i(mask) = tensor({6.5});  // one value under a mask alone is a fill
+  CHECK(i.to_vector<std::int32_t>() == std::vector<std::int32_t>{6, 0, 6});
+}

@@ -93,10 +93,14 @@ TEST_CASE("print options") {
 }
 
 TEST_CASE("streams and fmt print the same text") {
-  const std::vector<Tensor> tensors = {tensor({1., 2.5}),         tensor({{1, -20}, {300, 4}}),
-                                       arange(2000),              zeros({0, 3}),
-                                       tensor(true),              tensor({0.1, 65504.}, {float16}),
-                                       rand({30, 4}).t(),         full({2}, 1e-9),
+  const std::vector<Tensor> tensors = {tensor({1., 2.5}),
+                                       tensor({{1, -20}, {300, 4}}),
+                                       arange(2000),
+                                       zeros({0, 3}),
+                                       tensor(true),
+                                       tensor({0.1, 65504.}, {float16}),
+                                       rand({30, 4}).t(),
+                                       full({2}, 1e-9),
                                        ones({2}).requires_grad_()};
   const auto same = [&] {
     for (const Tensor& x : tensors) {

@@ -18,7 +18,9 @@ TEST_CASE("the host's writes are seen by later reads, and by no earlier result")
   Floats memory{0, 1, 2, 3, 4, 5};
   const Tensor x = from_blob(memory.data(), {2, 3}, float32);
   const Tensor doubled = x * 2, copy = x.clone(), turned = x.t().contiguous(), reshaped = x.t().reshape({6}), total = x.sum();
+  const Tensor chosen = where(x > 2, x, x.contiguous());  // which is x, element for element
   memory[1] = 10;
+  CHECK(floats(chosen) == Floats{0, 1, 2, 3, 4, 5});
   CHECK(floats(x) == Floats{0, 10, 2, 3, 4, 5});
   CHECK(floats(doubled) == Floats{0, 2, 4, 6, 8, 10});
   CHECK(floats(copy) == Floats{0, 1, 2, 3, 4, 5});

@@ -32,8 +32,8 @@ TEST_CASE("reductions of every op and dtype over inner and outer axes") {
         if (op == "sum" && !is_float(t)) out = "i64";
         if (op == "any" || op == "all") out = "bool";
         if (op.starts_with("arg")) out = "i64";
-        check_graph(fmt::format("braze.ir 1\ngraph f(%x: {}[n, m]) {{\n  %0 = {} %x {{dims = [{}]}} : {}[{}]\n  return %0\n}}", in, op,
-                                axis, out, axis ? "n" : "m"),
+        check_graph(fmt::format("braze.ir 1\ngraph f(%x: {}[n, m]) {{\n  %0 = {} %x {{dims = [{}]}} : {}[{}]\n  return %0\n}}", in,
+                                op, axis, out, axis ? "n" : "m"),
                     {.symbols = {{"n", 67}, {"m", 130}}, .tolerance = op == "sum" && is_float(t) ? (is_half(t) ? 1e-2 : 1e-5) : 0});
       }
 }
@@ -163,15 +163,16 @@ TEST_CASE("products of matrices, batched, transposed, with what follows them") {
     if (t == DType::boolean) continue;
     const std::string type(name(t));
     for (const std::int64_t k : {0, 1, 65, 600}) {
-      check_graph(fmt::format(R"(braze.ir 1
+      check_graph(
+          fmt::format(R"(braze.ir 1
 graph f(%a: {0}[b, m, k], %c: {0}[b, n, k]) {{
   %0 = permute %c {{order = [0, 2, 1]}} : {0}[b, k, n]
   %1 = dot %a, %0 : {0}[b, m, n]
   %2 = maximum %1, %1 : {0}[b, m, n]
   return %2
 }})",
-                              type),
-                  {.symbols = {{"b", 2}, {"m", 29}, {"n", 41}, {"k", k}}, .tolerance = is_float(t) ? (is_half(t) ? 1e-2 : 1e-4) : 0});
+                      type),
+          {.symbols = {{"b", 2}, {"m", 29}, {"n", 41}, {"k", k}}, .tolerance = is_float(t) ? (is_half(t) ? 1e-2 : 1e-4) : 0});
     }
   }
 }

@@ -81,7 +81,7 @@ def described(x):
 def same(a, b):
     if a == b:
         return True
-    if a[:-1] != b[:-1] or "float" not in a[0] + a[1]:
+    if a[:-1] != b[:-1] or "float" not in (a[1] if a[0] == "array" else a[0]):
         return False
     return numpy.array_equal(numpy.array(a[-1], numpy.float64), numpy.array(b[-1], numpy.float64), equal_nan=True)
 

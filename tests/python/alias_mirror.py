@@ -306,6 +306,8 @@ class Tensor:
         return self.on(self.size_, self.stride_)
 
     def as_strided(self, size, stride, offset=None):
+        last = (self.offset if offset is None else offset) + sum((n - 1) * s for n, s in zip(size, stride))
+        require(not numel(size) or last < len(self.memory) // self.element_size(), "out of bounds for storage")
         return self.on(size, stride, self.offset if offset is None else offset)
 
     def permute(self, *dims):
@@ -464,7 +466,9 @@ class Tensor:
         self.writable(warns=True)
         if isinstance(value, Tensor):
             known(value.memory is not self.memory or not numel(value.size_), "picked elements written from the same memory")
-            require(value.name == self.name or value.ndim == 0, "dtypes of an index_put differ")
+            picks = [i for i in (index if isinstance(index, tuple) else (index,)) if isinstance(i, Tensor)]
+            fills = value.numel() == 1 and len(picks) == 1 and picks[0].name == "bool"
+            require(value.name == self.name or fills, "dtypes of an index_put differ")
             value = value.values()
         all_values = self.values()
         try:

@@ -348,9 +348,12 @@ class Writer:
         def one_dtype(x):
             return all(y.name == x.name for y in self.names.values() if isinstance(y, Tensor) and y.memory is x.memory)
 
-        a, b, captured = self.variable(one_dtype), self.variable(one_dtype), self.variable(one_dtype)
+        a, b = self.variable(one_dtype), self.variable(one_dtype)
+        # A trace cannot tell what an argument shares with a captured tensor from what other arguments share with it.
+        apart = self.variables(lambda x: one_dtype(x) and all(x.memory is not self.names[n].memory for n in (a, b)))
+        captured = [self.random.choice(apart)] if apart else []
         outer = self.names
-        self.names = {"p": outer[a], "q": outer[b], captured: outer[captured]}
+        self.names = {"p": outer[a], "q": outer[b], **{n: outer[n] for n in captured}}
         self.in_function = True
         try:
             body = [self.weighted([(self.write, 3), (self.compute, 1)])()[0] for _ in range(self.random.randint(1, 3))]
@@ -358,10 +361,15 @@ class Writer:
         finally:
             self.names = outer
             self.in_function = False
-        body = [line for line in body if not line.startswith(("p ", "q ", f"{captured} "))]  # those would rebind
+        body = [line for line in body if not line.startswith(tuple(n + " " for n in ["p", "q", *captured]))]  # those would rebind
         name, f = self.fresh_name(), f"f{self.made}"
         lines = "".join(f"    {line}\n" for line in body + [f"return {result}"])
-        calls = [f"{name} = {f}({a}, {b})"] * self.pick(1, 2)
+        # Called again with other aliases of the same kind, which may be those that it captured.
+        calls = [f"{name} = {f}({a}, {b})"]
+        if self.chance(60):
+            alike = [self.random.choice(self.variables(lambda x, like=outer[n]: one_dtype(x) and (x.name, x.size_) ==
+                                                       (like.name, like.size_))) for n in (a, b)]
+            calls.append(f"{name} = {f}({', '.join(alike)})")
         return [f"@compiled\ndef {f}(p, q):\n{lines}", *calls]
 
     def statement(self):

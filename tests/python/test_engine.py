@@ -67,3 +67,37 @@ def test_real_torch_is_refused():
     out = run_script("import sys, types\nsys.modules['torch'] = types.ModuleType('torch')\nimport braze\n"
                      "try:\n    braze.as_torch()\nexcept RuntimeError as e:\n    print('refused')\n")
     assert out == "refused\n", out
+
+
+def test_submodules_of_torch_are_ours_or_say_what_is_missing():
+    out = run_script("""
+import sys
+import torch, torch.utils.data, torch.distributions, torch.linalg
+from torch import nn
+from torch.utils import data
+from torch.distributions import Normal
+assert sys.modules["torch.utils.data"] is torch.utils.data is data and torch.nn is nn and torch.linalg.__name__ == "braze.linalg"
+for name in ("torch.onnx", "torch.nn.no_such_module", "torch.fft"):
+    try:
+        __import__(name)
+    except ModuleNotFoundError as e:
+        print(e)
+print(sys.argv[1:], __name__, torch.tensor([1.5]).dtype)
+""", "-m", "braze", "run")
+    assert out == ("No module named 'torch.onnx': braze has no braze.onnx; docs/coverage.md lists what is there\n"
+                   "No module named 'torch.nn.no_such_module': braze has no braze.nn.no_such_module; docs/coverage.md lists what is there\n"
+                   "No module named 'torch.fft': braze has no braze.fft; docs/coverage.md lists what is there\n"
+                   "[] __main__ braze.float32\n"), out
+
+
+def test_a_script_gets_its_arguments_and_neighbours():
+    import os
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "neighbour.py"), "w", encoding="utf-8") as file:
+            file.write("import torch\nvalue = torch.arange(3).sum().item()\n")
+        with open(os.path.join(folder, "script.py"), "w", encoding="utf-8") as file:
+            file.write("import sys\nimport neighbour\nif __name__ == '__main__':\n    print(neighbour.value, sys.argv[1:])\n")
+        done = subprocess.run([sys.executable, "-m", "braze", "run", os.path.join(folder, "script.py"), "--epochs", "3"], stdout=subprocess.PIPE,
+                              text=True)
+        assert done.stdout == "3 ['--epochs', '3']\n" and done.returncode == 0, done.stdout
+    assert subprocess.run([sys.executable, "-m", "braze"], stderr=subprocess.PIPE, text=True).stderr.startswith("usage:")

@@ -163,13 +163,14 @@ TEST_CASE("a draw advances the state that it hands on, whether its values are re
 
 TEST_CASE("passing over a draw leaves the state that drawing leaves, for every kind, dtype and count") {
   using Kind = ir::Draw::Kind;
-  const DType reals[] = {DType::f16, DType::bf16, DType::f32, DType::f64}, all[] = {DType::boolean, DType::u8, DType::i16,
-                                                                                   DType::i64,     DType::f32, DType::f64};
+  const DType reals[] = {DType::f16, DType::bf16, DType::f32, DType::f64},
+              all[] = {DType::boolean, DType::u8, DType::i16, DType::i64, DType::f32, DType::f64};
   std::vector<std::byte> state(ir::generator_bytes), drawn, passed;
   std::vector<double> out(3000);
   const auto compare = [&](Kind kind, DType type, std::int64_t count, double a, double b, std::int64_t low, std::int64_t high) {
     const bool integral = ir::Draw{kind, type, {}}.integral();
-    const DrawParameter first{integral ? static_cast<const void*>(&low) : &a}, second{integral ? static_cast<const void*>(&high) : &b};
+    const DrawParameter first{integral ? static_cast<const void*>(&low) : &a},
+        second{integral ? static_cast<const void*>(&high) : &b};
     drawn = passed = state;
     REQUIRE(draw(kind, type, count, first, second, GeneratorBytes(drawn.data(), drawn.size()), out.data()));
     INFO("kind " << static_cast<int>(kind) << " of " << name(type) << ", " << count);

@@ -32,6 +32,16 @@ for stage in graph fused loops steps llvm assembly cuda; do
   expect 0 '' "$braze" dump "$folder/scale.bz" --stage "$stage"
 done
 expect 0 'mul %x' "$braze" opt --passes=canonicalize,simplify "$folder/scale.bz"
+expect 0 'graph scale_grad(' "$braze" grad "$folder/scale.bz"
+expect 0 '%x_tangent: f32[n, m]' "$braze" grad "$folder/scale.bz" --jvp --wrt x
+expect 0 '%cotangent: f32[n]' "$braze" grad "$folder/scale.bz" --vjp --value
+"$braze" grad "$folder/scale.bz" >"$folder/grad.bz"
+expect 0 'tensor(7.5000)' "$braze" run "$folder/grad.bz" --in "x=$folder/x.npy" --in a=2
+expect 0 'graph scale_grad_grad(' "$braze" grad "$folder/grad.bz" --of 0 --wrt a
+expect 1 "scale has no parameter 'y'" "$braze" grad "$folder/scale.bz" --wrt y
+expect 1 'scale has no result 1; there are 1, from 0' "$braze" grad "$folder/scale.bz" --of 1
+expect 1 'scale_grad has 2 floating point results; say whose gradient it is' "$braze" grad "$folder/grad.bz"
+expect 2 'excludes' "$braze" grad "$folder/scale.bz" --jvp --vjp
 "$braze" dump "$folder/scale.bz" >"$folder/again.bz"
 diff <("$braze" dump "$folder/again.bz") "$folder/again.bz" || die "a dumped graph does not read back as itself"
 

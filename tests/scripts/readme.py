@@ -110,16 +110,18 @@ def example_problems():
 
 
 def added_op_problems():
-    """The README's row and meaning (```cpp add=FILE) make an op."""
+    """The README's row, meaning and derivative (```cpp add=FILE) make an op."""
     blocks = dict(re.findall(r"^```cpp add=(\S+)\n(.*?)^```$", (root / "README.md").read_text(), re.M | re.S))
     with tempfile.TemporaryDirectory() as folder:
-        shutil.copytree(root / "ir", f"{folder}/ir")
-        for name, before in {"ir/ops.def": "BRAZE_UNARY(neg,", "ir/meaning.h": "template <RealScalar S> S rsqrt("}.items():
+        for part in ("ir", "passes"):
+            shutil.copytree(root / part, f"{folder}/{part}")
+        for name, before in {"ir/ops.def": "BRAZE_UNARY(neg,", "ir/meaning.h": "template <RealScalar S> S rsqrt(",
+                             "passes/derivative_elementwise.cpp": "constinit const Rule rule_neg ="}.items():
             text = (root / name).read_text()
             if name not in blocks or before not in text:
                 return [f"README.md shows nothing to add to {name}, or its place is gone"]
             pathlib.Path(folder, name).write_text(text.replace(before, blocks[name] + before, 1))
-        return [got] if (got := run("c++ -std=c++20 -fsyntax-only -I. ir/meaning.cpp", folder, folder)) else []
+        return [got] if (got := run("c++ -std=c++20 -fsyntax-only -I. ir/meaning.cpp passes/derivative_elementwise.cpp", folder, folder)) else []
 
 
 def main():

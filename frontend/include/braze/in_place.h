@@ -29,7 +29,9 @@ inline Tensor& divide_(Tensor& x, const In& other, std::optional<std::string_vie
 inline Tensor& addcmul_(Tensor& x, const In& a, const In& b, Scalar value = 1) { return x.addcmul_(a, b, value); }
 inline Tensor& addcdiv_(Tensor& x, const In& a, const In& b, Scalar value = 1) { return x.addcdiv_(a, b, value); }
 inline Tensor& lerp_(Tensor& x, const In& end, const In& weight) { return x.lerp_(end, weight); }
-inline Tensor& round_(Tensor& x, std::int64_t decimals, std::source_location where = std::source_location::current()) { return x.round_(decimals, where); }
+inline Tensor& round_(Tensor& x, std::int64_t decimals, std::source_location where = std::source_location::current()) {
+  return x.round_(decimals, where);
+}
 inline Tensor& clamp_(Tensor& x, const Limit& min, const Limit& max = {}) { return x.clamp_(min, max); }
 inline Tensor& clip_(Tensor& x, const Limit& min, const Limit& max = {}) { return x.clip_(min, max); }
 inline Tensor& clamp_min_(Tensor& x, const In& min) { return x.clamp_min_(min); }
@@ -38,12 +40,17 @@ inline Tensor& nan_to_num_(Tensor& x, std::optional<double> nan = {}, std::optio
                            std::optional<double> neginf = {}, std::source_location where = std::source_location::current()) {
   return x.nan_to_num_(nan, posinf, neginf, where);
 }
-inline Tensor& logit_(Tensor& x, std::optional<double> eps = {}, std::source_location where = std::source_location::current()) { return x.logit_(eps, where); }
-inline Tensor& mvlgamma_(Tensor& x, std::int64_t p, std::source_location where = std::source_location::current()) { return x.mvlgamma_(p, where); }
+inline Tensor& logit_(Tensor& x, std::optional<double> eps = {}, std::source_location where = std::source_location::current()) {
+  return x.logit_(eps, where);
+}
+inline Tensor& mvlgamma_(Tensor& x, std::int64_t p, std::source_location where = std::source_location::current()) {
+  return x.mvlgamma_(p, where);
+}
 inline Tensor& addmv_(Tensor& x, const Tensor& mat, const Tensor& vec, Scalar beta = 1, Scalar alpha = 1) {
   return x.addmv_(mat, vec, beta, alpha);
 }
-inline Tensor& renorm_(Tensor& x, double p, std::int64_t dim, double maxnorm, std::source_location where = std::source_location::current()) {
+inline Tensor& renorm_(Tensor& x, double p, std::int64_t dim, double maxnorm,
+                       std::source_location where = std::source_location::current()) {
   return x.renorm_(p, dim, maxnorm, where);
 }
 inline Tensor& igamma_(Tensor& x, const In& other) { return x.igamma_(other); }

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <iosfwd>
+#include <optional>
 #include <string_view>
 
 #include "braze/device.h"

@@ -14,8 +14,8 @@ namespace special {
 
 using braze::bessel_j0, braze::bessel_j1, braze::bessel_y0, braze::bessel_y1, braze::digamma, braze::erf, braze::erfc, braze::erfcx,
     braze::erfinv, braze::exp2, braze::expm1, braze::gammainc, braze::gammaincc, braze::i0, braze::i0e, braze::i1, braze::i1e,
-    braze::log1p, braze::log_softmax, braze::logit, braze::logsumexp, braze::ndtri, braze::polygamma, braze::round, braze::scaled_modified_bessel_k0,
-    braze::scaled_modified_bessel_k1, braze::sinc, braze::softmax, braze::xlogy, braze::zeta;
+    braze::log1p, braze::log_softmax, braze::logit, braze::logsumexp, braze::ndtri, braze::polygamma, braze::round,
+    braze::scaled_modified_bessel_k0, braze::scaled_modified_bessel_k1, braze::sinc, braze::softmax, braze::xlogy, braze::zeta;
 
 Tensor entr(const In& x);                          // -x log(x); -infinity below 0
 Tensor expit(const In& x);                         // sigmoid

@@ -421,7 +421,7 @@ def stack(arrays, /, *, axis=0):
     return _T.stack(list(arrays), axis)
 
 
-def expand_dims(x, /, *, axis=0):
+def expand_dims(x, /, axis=0):
     if not -x.ndim - 1 <= axis <= x.ndim:
         raise IndexError(f"axis {axis} is out of range for an array of {x.ndim} dims")
     return x.unsqueeze(axis)
@@ -468,16 +468,20 @@ def unstack(x, /, *, axis=0):
     return tuple(x.unbind(axis))
 
 
+def _from_front(indices, size):
+    return _T.where(indices < 0, indices + size, indices)
+
+
 def take(x, indices, /, *, axis=None):
     if axis is None:
         if x.ndim != 1:
             raise ValueError("axis is needed unless the array has one dim")
         axis = 0
-    return _T.index_select(x, axis, indices)
+    return _T.index_select(x, axis, _from_front(indices, x.shape[axis]))
 
 
 def take_along_axis(x, indices, /, *, axis=-1):
-    return _T.take_along_dim(x, indices, axis)
+    return _T.take_along_dim(x, _from_front(indices.to(int64), x.shape[axis]), axis)
 
 
 # ---- linear algebra ----

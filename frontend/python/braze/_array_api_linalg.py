@@ -96,6 +96,10 @@ def pinv(x, /, *, rtol=None):
         rtol = max(x.shape[-2:]) * _T.finfo(x.dtype).eps
     if not isinstance(rtol, _T.Tensor):
         return _L.pinv(x, rtol=float(rtol))
+    if x.dtype.is_complex:  # no svd yet
+        matrices = x.reshape(-1, *x.shape[-2:])
+        inverses = [_L.pinv(matrix, rtol=r) for matrix, r in zip(matrices, rtol.expand(x.shape[:-2]).reshape(-1).tolist())]
+        return _T.stack(inverses).reshape(x.mT.shape) if inverses else _T.zeros(x.mT.shape, dtype=x.dtype)
     u, s, vh = _L.svd(x, False)
     large = s > (s.amax(-1, keepdim=True) * rtol.unsqueeze(-1) if s.shape[-1] else s)
     inverse = _T.where(large, 1 / s, _T.zeros_like(s))
