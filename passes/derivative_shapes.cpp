@@ -25,7 +25,7 @@ std::int64_t elements(const Shape& shape) {  // of numbers
   return product;
 }
 
-std::uint64_t all_axes(const Expr& x) { return x.rank() == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << x.rank()) - 1; }
+std::uint64_t first_axes(std::size_t count) { return count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1; }
 
 Expr view(const Expr& s, const Layout& layout) { return ir::formula::emit(Op::view, {s}, layout); }
 Expr store(const Expr& s, const Layout& layout, const Expr& v) { return ir::formula::emit(Op::store, {s, v}, layout); }
@@ -127,7 +127,7 @@ void pull_reshape(const Application& a, Results g, Cotangents& operands) {
 void pull_expand(const Application& a, Results g, Cotangents& operands) {
   const Shape &from = a.operand(0).shape(), &to = a.result().shape();
   const std::size_t lead = to.size() - from.size();
-  std::uint64_t mask = (std::uint64_t{1} << lead) - 1;
+  std::uint64_t mask = first_axes(lead);
   for (std::size_t i = 0; i < from.size(); ++i)
     if (from[i] == Extent(1) && to[lead + i] != Extent(1)) mask |= std::uint64_t{1} << (lead + i);
   operands.add(0, reshape(sum(cotangent(a, g), mask), from));
@@ -208,7 +208,7 @@ void pull_pad(const Application& a, Results results, Cotangents& operands) {
   if (operands.wants(0)) operands.add(0, ir::formula::emit(Op::slice, {g}, ir::Slice{padding.low, x.shape(), Shape(x.rank(), 1)}));
   if (operands.wants(1)) {
     const Expr inside = pad(splat(a.builder, DType::boolean, x.shape(), 1), padding);
-    operands.add(1, sum(where(inside, 0.0, g), all_axes(g)));
+    operands.add(1, sum(where(inside, 0.0, g), first_axes(g.rank())));
   }
 }
 

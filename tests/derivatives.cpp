@@ -21,17 +21,19 @@ Graph parsed(const std::string& body) {
   return parse_graph("braze.ir 1\ngraph f(" + std::regex_replace(body, statement, "\n  $1") + "\n");
 }
 
-// A graph is compiled once, however often it is run.
-Arrays compiled(const Graph& graph, const Arrays& arguments, const std::vector<std::int64_t>& symbols) {
-  struct Kept {
-    explicit Kept(const Graph& from) : graph(copy(from)), code(graph, host_target()) {}
-    const Graph graph;
-    const CompiledGraph code;
-  };
-  static auto& kept = *new std::map<std::string, std::unique_ptr<Kept>>;
-  std::unique_ptr<Kept>& entry = kept[print(graph)];
-  if (!entry) entry = std::make_unique<Kept>(graph);
-  const Outcome outcome = entry->code.run(arguments, symbols);
+// Through every pass and the runtime's routines, kernels by the loops' interpreter: nothing here is large enough to pay for LLVM. A graph
+// is compiled once, however often it is run.
+Arrays run_whole(const Graph& graph, const Arrays& arguments, const std::vector<std::int64_t>& symbols) {
+  static auto& kept = *new std::map<std::string, std::shared_ptr<const runtime::Executable>>;
+  std::shared_ptr<const runtime::Executable>& executable = kept[print(graph)];
+  if (!executable) {
+    passes::Module module;
+    module.graph = copy(graph);
+    passes::Options options;
+    options.target = host_target();
+    executable = runtime::Executable::interpreted(passes::run_pipeline(std::move(module), options).program);
+  }
+  const Outcome outcome = test::run(graph, *executable, arguments, symbols);
   REQUIRE(outcome.fault == Fault::none);
   return outcome.results;
 }
@@ -63,7 +65,7 @@ TEST_CASE("linear algebra: both modes against finite differences, to the second 
     INFO(body);
     const Graph graph = parsed(body);
     Arrays x = arguments_of(graph, -1, 1.5, random);
-    Check how{.run = compiled, .tolerance = 1e-5, .step = 1e-5, .direction = random_like(x, random)};
+    Check how{.run = run_whole, .tolerance = 1e-5, .step = 1e-5, .direction = random_like(x, random)};
     for (std::size_t p = 0; p < x.size(); ++p) {
       if (!graph.parameter_name(p).starts_with("spd")) continue;
       make_symmetric(x[p], 3);
@@ -126,7 +128,7 @@ TEST_CASE("linear algebra: PyTorch's gradients") {
   };
   for (const Recorded& r : recorded) {
     INFO(r.body);
-    const Arrays found = compiled(passes::grad(parsed(r.body), {.parameters = {0}}), {r.x, w}, {});
+    const Arrays found = run_whole(passes::grad(parsed(r.body), {.parameters = {0}}), {r.x, w}, {});
     for (std::int64_t i = 0; i < 9; ++i)
       CHECK(test::at(found[0], i) == Approx(r.gradient[static_cast<std::size_t>(i)]).margin(1e-10));
   }
