@@ -29,8 +29,8 @@ bool promotes_to_floating(ir::Op op) {
 // Special functions that PyTorch computes in no half.
 bool lacks_halves(ir::Op op) {
   using enum ir::Op;
-  constexpr ir::Op wide[] = {erfcx,     ndtri,     zeta,      bessel_j0, bessel_j1,
-                             bessel_y0, bessel_y1, scaled_modified_bessel_k0, scaled_modified_bessel_k1};
+  constexpr ir::Op wide[] = {
+      erfcx, ndtri, zeta, bessel_j0, bessel_j1, bessel_y0, bessel_y1, scaled_modified_bessel_k0, scaled_modified_bessel_k1};
   return std::find(std::begin(wide), std::end(wide), op) != std::end(wide);
 }
 
@@ -379,8 +379,7 @@ Tensor binary_function<ir::Op::pow>(const In& a, const In& b) {
 template <>
 Tensor binary_function<ir::Op::ldexp>(const In& a, const In& b) {
   const SourceLine line(a.where());
-  if (a.is_scalar() || b.is_scalar() || !is_float(a.tensor().dtype()) || category(b.tensor().dtype()) >= 2)
-    return a * exp2(b);
+  if (a.is_scalar() || b.is_scalar() || !is_float(a.tensor().dtype()) || category(b.tensor().dtype()) >= 2) return a * exp2(b);
   if (b.tensor().dtype() == DType::boolean) not_implemented_for("ldexp_cpu_exp", DType::boolean);
   return binary(ir::Op::ldexp, a, b.tensor().to(a.tensor().dtype()));
 }

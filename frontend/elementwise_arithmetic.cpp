@@ -298,9 +298,7 @@ bool allclose(const In& a, const In& b, double rtol, double atol, bool equal_nan
   return static_cast<bool>(isclose(a, b, rtol, atol, equal_nan).all());
 }
 
-bool equal(const Tensor& a, const Tensor& b) {
-  return a.sizes() == b.sizes() && static_cast<bool>((a == b).all());
-}
+bool equal(const Tensor& a, const Tensor& b) { return a.sizes() == b.sizes() && static_cast<bool>((a == b).all()); }
 
 Tensor sum_to_size(const In& x, SizesView size) {
   const SourceLine line(x.where());

@@ -18,7 +18,8 @@ const Tensor& factorized(const In& x, std::string_view function, std::string_vie
 
 void require_factorizable(std::string_view function, const Tensor& t) {
   require_floating(function, t);
-  require<NotImplementedError>(!is_half(t.dtype()), "{}: Low precision dtypes not supported. Got {}", function, info(t.dtype()).scalar_name);
+  require<NotImplementedError>(!is_half(t.dtype()), "{}: Low precision dtypes not supported. Got {}", function,
+                               info(t.dtype()).scalar_name);
 }
 
 const Tensor& square_matrices(const In& x, std::string_view function, std::string_view parameter) {
@@ -242,8 +243,7 @@ namespace {
 
 // Whether it is the upper one.
 bool triangle_named(std::string_view UPLO) {
-  require(UPLO == "L" || UPLO == "U" || UPLO == "l" || UPLO == "u",
-          "Expected UPLO argument to be 'L' or 'U', but got {}", UPLO);
+  require(UPLO == "L" || UPLO == "U" || UPLO == "l" || UPLO == "u", "Expected UPLO argument to be 'L' or 'U', but got {}", UPLO);
   return UPLO == "U" || UPLO == "u";
 }
 

@@ -268,8 +268,7 @@ Tensor& Tensor::index_assign(std::span<const Index> indices, const In& value) {
     const Tensor one =
         value.is_scalar() ? full({}, value.scalar(), {dtype()}) : value.tensor().reshape({}).to(dtype(), value.where());
     return copy_(
-        In(braze::where(In(indices[0].tensor, value.where()), In(one, value.where()), In(*this, value.where())),
-           value.where()));
+        In(braze::where(In(indices[0].tensor, value.where()), In(one, value.where()), In(*this, value.where())), value.where()));
   }
   const Resolved r = Resolver(*this, indices).run();
   if (r.tensors.empty()) {

@@ -14,8 +14,8 @@ namespace {
 
 // `index` as i64; a 0-d tensor counts as one element.
 Tensor checked_index(std::string_view what, const Tensor& index) {
-  require(index.dtype() == DType::i64 || index.dtype() == DType::i32,
-                      "{}(): Expected dtype int32 or int64 for index, but got {}", what, info(index.dtype()).torch_name);
+  require(index.dtype() == DType::i64 || index.dtype() == DType::i32, "{}(): Expected dtype int32 or int64 for index, but got {}",
+          what, info(index.dtype()).torch_name);
   return index.to(DType::i64);
 }
 
@@ -193,8 +193,7 @@ Tensor take_along_dim(const In& x, const Tensor& indices) {
 
 Tensor take(const In& x, const Tensor& index) {
   const Tensor flat = x.tensor().reshape({-1});
-  require(index.dtype() == DType::i64, "take(): Expected a long tensor for index, but got {}",
-                      info(index.dtype()).torch_name);
+  require(index.dtype() == DType::i64, "take(): Expected a long tensor for index, but got {}", info(index.dtype()).torch_name);
   PositionSum sum(sizes_of(*checked(index).type), flat.storage_offset(), x.where());
   sum.add_index(index, flat.numel(), flat.stride(0));
   return wrap(read_at(checked(flat), sum.value(), location(x.where())), flat.dtype());
@@ -273,8 +272,8 @@ Tensor& PickingMethods::index_add_(std::int64_t dim, const Tensor& index, const 
           sizes_text(x.sizes()));
   const Tensor added = source.is_scalar() ? full({}, source.scalar(), {x.dtype()}) : source.tensor();
   const Tensor scaled = alpha == 1 ? added : mul(In(added, source.where()), In(full({}, alpha, {x.dtype()}), source.where()));
-  write_at(checked(x), slice_positions(s, source.where(), Outside::named), fitted(In(scaled, source.where()), x.dtype(), s.sizes, where),
-           ir::Put::Combine::add, where);
+  write_at(checked(x), slice_positions(s, source.where(), Outside::named),
+           fitted(In(scaled, source.where()), x.dtype(), s.sizes, where), ir::Put::Combine::add, where);
   return x;
 }
 
@@ -342,14 +341,14 @@ Tensor& PickingMethods::scatter_reduce_(std::int64_t dim, const Tensor& index, c
 
 Tensor& PickingMethods::put_(const Tensor& index, const In& source, bool accumulate) {
   Tensor& x = self_of(this);
-  require(index.dtype() == DType::i64, "put_(): Expected a long tensor for index, but got {}",
-                      info(index.dtype()).torch_name);
+  require(index.dtype() == DType::i64, "put_(): Expected a long tensor for index, but got {}", info(index.dtype()).torch_name);
   require(source.is_scalar() || source.tensor().dtype() == x.dtype(),
           "put_(): self and source expected to have the same dtype, but got self.dtype = {} and source.dtype = {}",
           info(x.dtype()).torch_name, source.is_scalar() ? "" : info(source.tensor().dtype()).torch_name);
-  require<IndexError>(source.is_scalar() || source.tensor().numel() == index.numel(),
-          "put_(): Expected source and index to have the same number of elements, but got source.numel() = {}, index.numel() = {}",
-          source.is_scalar() ? 1 : source.tensor().numel(), index.numel());
+  require<IndexError>(
+      source.is_scalar() || source.tensor().numel() == index.numel(),
+      "put_(): Expected source and index to have the same number of elements, but got source.numel() = {}, index.numel() = {}",
+      source.is_scalar() ? 1 : source.tensor().numel(), index.numel());
   const ir::Location where = location(source.where());
   // Row-major numbers of this tensor's elements, as places in its storage.
   const Geometry g = checked(x).layout();

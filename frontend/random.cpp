@@ -403,10 +403,9 @@ Tensor& RandomMethods::log_normal_(double mean, double deviation, Generator* gen
 
 Tensor& RandomMethods::exponential_(double rate, Generator* generator, std::source_location where) {
   Tensor& x = self_of(this);
-  require(
-      is_float(x.dtype()),
-      "Exponential distribution is a continuous probability distribution. dtype must be a floating point but you specified {}",
-      info(x.dtype()).scalar_name);
+  require(is_float(x.dtype()),
+          "Exponential distribution is a continuous probability distribution. dtype must be a floating point but you specified {}",
+          info(x.dtype()).scalar_name);
   require(rate > 0, "exponential_ expects lambda > 0.0, but found lambda={}", rate);
   fill(x, Kind::exponential, In(rate, where), In(0.0, where), generator, where);
   return x;
@@ -414,10 +413,9 @@ Tensor& RandomMethods::exponential_(double rate, Generator* generator, std::sour
 
 Tensor& RandomMethods::cauchy_(double median, double sigma, Generator* generator, std::source_location where) {
   Tensor& x = self_of(this);
-  require(
-      is_float(x.dtype()),
-      "Cauchy distribution is a continuous probability distribution. dtype must be a floating point but you specified {}",
-      info(x.dtype()).scalar_name);
+  require(is_float(x.dtype()),
+          "Cauchy distribution is a continuous probability distribution. dtype must be a floating point but you specified {}",
+          info(x.dtype()).scalar_name);
   require(sigma > 0, "cauchy_ expects sigma > 0.0, but found sigma={}", sigma);
   fill(x, Kind::cauchy, In(median, where), In(sigma, where), generator, where);
   return x;

@@ -145,9 +145,10 @@ Tensor logical(ir::Op op, const In& x, DimsView dims, bool keepdim) {
 
 void require_floating(std::string_view function, const Tensor& x, std::optional<DType> dtype) {
   const DType type = dtype.value_or(x.dtype());
-  require<NotImplementedError>(is_float(type) || is_complex(type),
-          "{}(): could not infer output dtype. {} dtype must be either a floating point or complex dtype. Got: {}", function,
-          dtype ? "Optional" : "Input", info(type).scalar_name);
+  require<NotImplementedError>(
+      is_float(type) || is_complex(type),
+      "{}(): could not infer output dtype. {} dtype must be either a floating point or complex dtype. Got: {}", function,
+      dtype ? "Optional" : "Input", info(type).scalar_name);
 }
 
 // Halves times halves along the last axis until one element is left: log2(n) products, where the IR has a reduction of reals.

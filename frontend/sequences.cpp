@@ -76,7 +76,8 @@ Tensor arange(Scalar start, Scalar end, Scalar step, TensorOptions options) {
   require((by > 0 && to >= from) || (by < 0 && to <= from), "upper bound and lower bound inconsistent with step sign");
   const double counted = std::ceil((to - from) / by);
   require<ShapeError>(counted < 9.2e18, "arange from {} to {} by {} has more elements than 64 bits can count", from, to, by);
-  const std::int64_t n = integral ? count_integers(start.to_int(), end.to_int(), step.to_int()) : static_cast<std::int64_t>(counted);
+  const std::int64_t n =
+      integral ? count_integers(start.to_int(), end.to_int(), step.to_int()) : static_cast<std::int64_t>(counted);
   const DType computed = integral || !is_float(type) ? DType::i64 : DType::f64;
   return wrap(cast(scaled(iota(n, computed), scalar_value(start, computed), scalar_value(step, computed)), type, {}));
 }

@@ -9,8 +9,8 @@ namespace braze {
 namespace {
 
 void require_moments(std::string_view function, const Tensor& x) {
-  require<NotImplementedError>(is_float(x.dtype()) || is_complex(x.dtype()),
-                               "{} only support floating point and complex dtypes", function);
+  require<NotImplementedError>(is_float(x.dtype()) || is_complex(x.dtype()), "{} only support floating point and complex dtypes",
+                               function);
 }
 
 // In a wider type than x's, so that what is far from zero keeps its digits.

@@ -39,7 +39,8 @@ bool is_a(PyObject* p, PyObject* NumpyTypes::* type) {
 
 bool is_integer_tensor(PyObject* p) { return is_tensor(p) && tensor_of(p).dim() == 0 && is_integer(tensor_of(p).dtype()); }
 
-std::int64_t from_python_int(PyObject* p, PyObject* error = PyExc_ValueError, const char* words = "Overflow when unpacking long long") {
+std::int64_t from_python_int(PyObject* p, PyObject* error = PyExc_ValueError,
+                             const char* words = "Overflow when unpacking long long") {
   int overflow = 0;
   const long long value = PyLong_AsLongLongAndOverflow(p, &overflow);
   if (value == -1 && PyErr_Occurred()) throw PythonError{};

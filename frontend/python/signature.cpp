@@ -329,8 +329,8 @@ void write_result(const Tensor& result, Tensor& target, Writing how) {
           info(from).torch_name, info(to).torch_name);
   const Sizes have = target.sizes(), want = result.sizes();
   if (have != want) {
-    require<ShapeError>(how != Writing::in_place, "output with shape [{}] doesn't match the broadcast shape [{}]", fmt::join(have, ", "),
-                        fmt::join(want, ", "));
+    require<ShapeError>(how != Writing::in_place, "output with shape [{}] doesn't match the broadcast shape [{}]",
+                        fmt::join(have, ", "), fmt::join(want, ", "));
     if (target.numel() != 0 &&
         PyErr_WarnEx(
             PyExc_UserWarning,

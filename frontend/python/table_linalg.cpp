@@ -9,7 +9,8 @@ namespace braze::python {
 namespace {
 
 void require_no_driver(std::string_view function, const Arguments& a, std::size_t i) {
-  require(a.none(i), "torch.linalg.{}: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend.", function);
+  require(a.none(i), "torch.linalg.{}: keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend.",
+          function);
 }
 
 // tensordot's two lists; each may be one number.
@@ -112,8 +113,9 @@ const Rows rows{
      "The Moore-Penrose inverse."},
     {"cholesky(Tensor input, bool upper=False)", function | method | out,
      [](Arguments&) -> Tensor {
-       fail("This function was deprecated since version 1.9 and is now removed. `torch.cholesky` is deprecated in favor of "
-            "`torch.linalg.cholesky`.");
+       fail(
+           "This function was deprecated since version 1.9 and is now removed. `torch.cholesky` is deprecated in favor of "
+           "`torch.linalg.cholesky`.");
      },
      "Refused: linalg.cholesky."},
     {"cholesky_solve(Tensor input, Tensor input2, bool upper=False)", function | method | out,

@@ -48,8 +48,8 @@ const Rows rows{
      [](Arguments& a) { return bernoulli(a.in(0), a.number(1), options(a, 2)); }},
     {"poisson(Tensor input, Generator? generator=None)", function, [](Arguments& a) { return poisson(a.in(0), options(a, 1)); },
      "Counts of each element's rate."},
-    {"multinomial(Tensor input, int num_samples, bool replacement=False, *, Generator? generator=None)", function | method | out_casts,
-     [](Arguments& a) { return multinomial(a.in(0), a.integer(1), a.boolean(2), options(a, 3)); },
+    {"multinomial(Tensor input, int num_samples, bool replacement=False, *, Generator? generator=None)",
+     function | method | out_casts, [](Arguments& a) { return multinomial(a.in(0), a.integer(1), a.boolean(2), options(a, 3)); },
      "Numbers of elements of each row, drawn in proportion to the row's weights."},
 
     {"uniform_(Tensor input, float from=0, float to=1, *, Generator? generator=None)", method,

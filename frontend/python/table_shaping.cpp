@@ -16,12 +16,14 @@ Tensor joined(const Arguments& a, const Tensor& result) {
 }
 
 const Rows rows{
-    {"cat(Tensor[] tensors, int dim=0)", function | out_casts, [](Arguments& a) { return joined(a, cat(a.tensors(0), a.integer(1))); },
+    {"cat(Tensor[] tensors, int dim=0)", function | out_casts,
+     [](Arguments& a) { return joined(a, cat(a.tensors(0), a.integer(1))); },
      "One after another along a dim. https://pytorch.org/docs/stable/generated/torch.cat.html"},
     {"concat = cat"},
-    {"concatenate(Tensor[] tensors, int dim=0)", function | out_casts, [](Arguments& a) { return joined(a, cat(a.tensors(0), a.integer(1))); },
-     "cat()."},
-    {"stack(Tensor[] tensors, int dim=0)", function | out_casts, [](Arguments& a) { return joined(a, stack(a.tensors(0), a.integer(1))); },
+    {"concatenate(Tensor[] tensors, int dim=0)", function | out_casts,
+     [](Arguments& a) { return joined(a, cat(a.tensors(0), a.integer(1))); }, "cat()."},
+    {"stack(Tensor[] tensors, int dim=0)", function | out_casts,
+     [](Arguments& a) { return joined(a, stack(a.tensors(0), a.integer(1))); },
      "Along a new dim. https://pytorch.org/docs/stable/generated/torch.stack.html"},
     {"hstack(Tensor[] tensors)", function | out_casts, [](Arguments& a) { return joined(a, hstack(a.tensors(0))); },
      "Side by side. https://pytorch.org/docs/stable/generated/torch.hstack.html"},

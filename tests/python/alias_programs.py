@@ -349,6 +349,10 @@ class Writer:
             return all(y.name == x.name for y in self.names.values() if isinstance(y, Tensor) and y.memory is x.memory)
 
         a, b = self.variable(one_dtype), self.variable(one_dtype)
+        wholes = self.variables(lambda x: one_dtype(x) and numel(x.size_) * x.element_size() == len(x.memory))
+        twice = bool(wholes) and self.chance(40)  # once with memory apart, once with the same
+        if twice:
+            a = b = self.random.choice(wholes)
         # A trace cannot tell what an argument shares with a captured tensor from what other arguments share with it.
         apart = self.variables(lambda x: one_dtype(x) and all(x.memory is not self.names[n].memory for n in (a, b)))
         captured = [self.random.choice(apart)] if apart else []
@@ -366,7 +370,10 @@ class Writer:
         lines = "".join(f"    {line}\n" for line in body + [f"return {result}"])
         # Called again with other aliases of the same kind, which may be those that it captured.
         calls = [f"{name} = {f}({a}, {b})"]
-        if self.chance(60):
+        if twice:
+            calls = [f"{name} = {f}({a}, {a}.clone())", f"{name} = {f}({a}, {a}.detach())"]
+            self.random.shuffle(calls)
+        elif self.chance(60):
             alike = [self.random.choice(self.variables(lambda x, like=outer[n]: one_dtype(x) and (x.name, x.size_) ==
                                                        (like.name, like.size_))) for n in (a, b)]
             calls.append(f"{name} = {f}({', '.join(alike)})")

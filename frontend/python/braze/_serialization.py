@@ -384,14 +384,17 @@ _damages = (zipfile.BadZipFile, EOFError, NotImplementedError, OSError, ValueErr
 
 
 def _read(file, weights_only, keywords):
-    if not file.read(1):
+    head = file.read(4)
+    if not head:
         raise EOFError("Ran out of input")
-    file.seek(-1, os.SEEK_CUR)
+    if head != b"PK\3\4":
+        raise pickle.UnpicklingError("Weights only load failed: this is not a file that save writes: a zip container is expected (files of "
+                                     "PyTorch before 1.6 are not read)")
+    file.seek(-4, os.SEEK_CUR)
     try:
         archive = zipfile.ZipFile(file)
     except _damages as error:
-        raise pickle.UnpicklingError(f"Weights only load failed: this is not a file that save writes, or it is damaged: a zip container is expected (files of PyTorch before 1.6 "
-                           f"are not read): {error}") from None
+        raise RuntimeError(f"the zip container is damaged: {error}") from None
     with archive:
         present = set(archive.namelist())
 
