@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <list>
 #include <mutex>
 
@@ -216,6 +217,17 @@ std::span<T> space_for(std::size_t count, std::array<T, usual>& few, std::vector
   return many;
 }
 
+// An output that the program only passed on, as where(c, x, x) does, is an argument's memory; what the host shares is copied.
+engine::Value output_value(const engine::TypeRef& type, runtime::Block block, std::span<const runtime::Buffer> inputs,
+                           const std::function<bool(std::size_t input)>& is_shared) {
+  bool shared = false;
+  for (std::size_t i = 0; block && i < inputs.size(); ++i) shared = shared || (inputs[i].data == block.data() && is_shared(i));
+  engine::Value value = engine::leaf(type, std::move(block));
+  if (!shared) return value;
+  value->shared.store(true, std::memory_order_relaxed);
+  return engine::owned(value);
+}
+
 void run(const Bound& bound, std::span<const Tensor> arguments, std::span<Tensor> results) {
   evaluate_sources(bound, arguments);
   std::array<runtime::Buffer, usual> few_inputs, few_outputs;
@@ -232,8 +244,12 @@ void run(const Bound& bound, std::span<const Tensor> arguments, std::span<Tensor
   std::array<StoragePointer, usual> few_storages;
   std::vector<StoragePointer> many_storages;
   const std::span<StoragePointer> storages = space_for(outputs.size(), few_storages, many_storages);
+  const auto is_shared = [&](std::size_t i) {
+    return value_of(bound.sources[i], arguments)->shared.load(std::memory_order_relaxed);
+  };
   for (std::size_t i = 0; i < outputs.size(); ++i)
-    storages[i] = StoragePointer::adopt(new Storage(engine::leaf(bound.output_types[i], std::move(outputs[i].block)), false));
+    storages[i] = StoragePointer::adopt(
+        new Storage(output_value(bound.output_types[i], std::move(outputs[i].block), inputs, is_shared), false));
   for (const Commit& commit : bound.commits) storage_of(commit.home, arguments, storages)->set(storages[commit.output]->value());
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Result& r = bound.results[i];

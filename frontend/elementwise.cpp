@@ -119,6 +119,15 @@ bool all_row_major(std::span<const In* const> operands) {
                      [](const In* o) { return o->is_scalar() || !checked(o->tensor()).geometry; });
 }
 
+// TensorIterator's short cut: contiguous operands of one shape, whatever strides their dims of size one have, make a row-major result.
+bool all_contiguous(std::span<const In* const> operands, const Dims& sizes) {
+  return std::all_of(operands.begin(), operands.end(), [&](const In* o) {
+    if (o->is_scalar()) return false;
+    const Geometry g = checked(o->tensor()).layout();
+    return g.sizes == sizes && g.contiguous();
+  });
+}
+
 bool is_identity(const AxisOrder& order) {
   for (std::size_t i = 0; i < order.size(); ++i)
     if (order[i] != i) return false;
@@ -241,7 +250,7 @@ Recorded record_elementwise(ir::Op op, std::span<const In* const> operands, bool
   const Dims sizes = common_sizes(operands);
   AxisOrder order(sizes.size());
   std::iota(order.begin(), order.end(), std::uint8_t{0});
-  if (keep_order && !all_row_major(operands)) order = iteration_order(operands, sizes);
+  if (keep_order && !all_row_major(operands) && !all_contiguous(operands, sizes)) order = iteration_order(operands, sizes);
   const bool conditional = is_condition(op, 0);
   if (conditional) require_condition(*operands[0]);
   const DType type = operation_type(op, result_type(operands.subspan(conditional)));

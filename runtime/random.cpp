@@ -383,8 +383,9 @@ std::optional<std::uint64_t> words_of(ir::Draw::Kind kind, DType type, std::uint
   switch (kind) {
     case Kind::uniform:
       return count * wide;
-    case Kind::normal:  // in blocks; a tail is drawn with what precedes it
+    case Kind::normal:  // in blocks; a tail is drawn with what precedes it (see fill_normal)
       if (count < 16 || a.each || b.each) return std::nullopt;
+      if (is_half(type)) return (count + 15) / 16 * 16;
       return (count + (count % 16 != 0 ? 16 : 0)) * wide;
     case Kind::exponential:
     case Kind::cauchy:

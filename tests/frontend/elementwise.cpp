@@ -286,3 +286,9 @@ TEST_CASE("a product and a sum round twice") {
   const float p = 1 + 1.0f / 4096, q = 1 - 1.0f / 4096;
   CHECK(values(tensor({p}) * tensor({q}) - 1.0) == Floats{-5.960464477539063e-08f});
 }
+
+TEST_CASE("contiguous operands make a row-major result, whatever strides their dims of size one have") {
+  const Tensor x = arange(60).reshape({2, 3, 10}).narrow(1, 2, 1).select(0, 0).unsqueeze(0).mT();  // [1, 10, 1]
+  CHECK(x.strides() == Sizes{10, 1, 10});
+  CHECK(maximum(x, x.clone()).strides() == Sizes{10, 1, 1});
+}

@@ -14,6 +14,16 @@ using Floats = std::vector<float>;
 
 }  // namespace
 
+TEST_CASE("what a compiled function passes on of the host's memory is a copy") {
+  Floats memory{0, 1, 2, 3};
+  const Tensor x = from_blob(memory.data(), {4}, float32);
+  const auto same = compile([](const Tensor& a) { return maximum(a, a.contiguous()); });
+  const Tensor result = same(x);
+  memory[0] = 9;
+  CHECK(floats(result) == Floats{0, 1, 2, 3});
+  CHECK(floats(x) == Floats{9, 1, 2, 3});
+}
+
 TEST_CASE("the host's writes are seen by later reads, and by no earlier result") {
   Floats memory{0, 1, 2, 3, 4, 5};
   const Tensor x = from_blob(memory.data(), {2, 3}, float32);

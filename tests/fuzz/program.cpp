@@ -38,6 +38,9 @@ struct Model {
 
   DType type() const { return storage->type; }
   std::int64_t count() const { return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>()); }
+  bool is(const Model& other) const {
+    return storage == other.storage && offset == other.offset && sizes == other.sizes && strides == other.strides;
+  }
   // Addresses in row-major order.
   std::vector<std::int64_t> places() const {
     std::vector<std::int64_t> out;
@@ -150,6 +153,30 @@ const std::vector<Binary> binaries = {
 template <class Row>
 const Row& row(const std::vector<Row>& rows, Op op) {
   return *std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return r.op == op; });
+}
+
+// Some special functions refuse halves. Which ones PyTorch has recorded (tests/python/tables); here the library is asked.
+template <class Make>
+bool takes_halves(const Make& make) {
+  try {
+    make(zeros({0}, {float16}));
+    return true;
+  } catch (const NotImplementedError&) {
+    return false;
+  }
+}
+
+bool has_op(Op op, DType type) {
+  if (!is_half(type)) return true;
+  static const std::set<Op> refused = [] {
+    std::set<Op> ops;
+    for (const Unary& r : unaries)
+      if (ir::accepts(r.op, DType::f16) && !takes_halves([&](const Tensor& x) { return r.make(x); })) ops.insert(r.op);
+    for (const Binary& r : binaries)
+      if (ir::accepts(r.op, DType::f16) && !takes_halves([&](const Tensor& x) { return r.make(x, x); })) ops.insert(r.op);
+    return ops;
+  }();
+  return !refused.contains(op);
 }
 
 // ---- both, step by step ----
@@ -480,7 +507,7 @@ class Runner {
     if (floats_only && !is_float(mine)) return;
     const bool promotes = ir::info(s.op).accepts == ir::Accepts::real && !is_float(mine) && !in_place;
     const DType type = promotes ? DType::f32 : mine;
-    if (!usable(s.op, type)) return;
+    if (!usable(s.op, type) || !has_op(s.op, type)) return;
     if (in_place && operands == 2 && s.a != s.b && model(s.a).meets(model(s.b))) return;
     std::vector<Model> in{model(s.a)};
     if (operands == 2) in.push_back(model(s.b));
@@ -510,7 +537,7 @@ class Runner {
 
   void with_number(const Step& s, bool in_place) {
     const DType type = model(s.a).type();
-    if (type == DType::boolean || !ir::accepts(s.op, type) || (s.op == Op::copysign && is_float(type))) return;
+    if (type == DType::boolean || !ir::accepts(s.op, type) || !has_op(s.op, type) || (s.op == Op::copysign && is_float(type))) return;
     if (s.op == Op::pow || s.op == Op::ldexp) return;  // rules of their own for numbers
     const std::int64_t n = 1 + s.numbers[0] % 4;
     Model constant{std::make_shared<Elements>(), 0, {}, {}};
@@ -630,6 +657,7 @@ class Runner {
     if (!defined(s.b)) return;
     const auto from = broadcast(model(s.b), model(s.a).sizes);
     if (!from || (s.a != s.b && model(s.a).meets(model(s.b)))) return;
+    if (model(s.a).repeats() && model(s.a).is(model(s.b))) return;  // PyTorch copies nothing, and refuses nothing
     say("v{}.copy_(v{});", s.a, s.b);
     write(s.a, [&] { tensor(s.a).copy_(tensor(s.b)); }, cast(from->read(), from->type(), model(s.a).type()));
   }

@@ -109,7 +109,7 @@ differ("README.md, knobs", knobs, re.findall(r"^\| `(BRAZE_[A-Z_]+)=", read("REA
 # ---- links ----
 
 for text in [root / "README.md", root / "CHANGELOG.md", *(root / "docs").glob("*.md")]:
-    for target in re.findall(r"\]\(([^)#:]+)\)", re.sub(r"^```.*?^```$", "", text.read_text(), flags=re.M | re.S)):
+    for target in re.findall(r"\]\(([^)#:]+)\)", re.sub(r"^ *```.*?^ *```$", "", text.read_text(), flags=re.M | re.S)):
         if not (text.parent / target).exists():
             problems.append(f"{text.relative_to(root)}: the link to {target} leads nowhere")
 
