@@ -89,12 +89,16 @@ inline Expr cast(const Expr& x, DType type) { return x.dtype() == type ? x : emi
 
 // A number in all elements of a shape.
 template <class T>
-requires std::is_arithmetic_v<T> Expr splat(Builder& builder, DType type, const Shape& shape, T value) {
+  requires std::is_arithmetic_v<T>
+Expr splat(Builder& builder, DType type, const Shape& shape, T value) {
   using Wide = std::conditional_t<std::is_floating_point_v<T>, double, std::int64_t>;
   return expand({builder, builder.emit(Op::constant, {}, literal(type, static_cast<Wide>(value)))}, shape);
 }
 template <class T>
-requires std::is_arithmetic_v<T> Expr like(const Expr& x, T value) { return splat(x.builder(), x.dtype(), x.shape(), value); }
+  requires std::is_arithmetic_v<T>
+Expr like(const Expr& x, T value) {
+  return splat(x.builder(), x.dtype(), x.shape(), value);
+}
 inline Expr zeros_like(const Expr& x) { return like(x, 0); }
 inline Expr zeros(Builder& builder, const Type& type) { return splat(builder, type.dtype, type.shape, 0); }
 

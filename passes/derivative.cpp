@@ -267,9 +267,8 @@ Graph grad(const Graph& graph, const DerivativeOptions& options) {
     for (Value v : graph.results) floats += is_float(graph.type(v).dtype);
     require<ValueError>(floats <= 1, "{} has {} floating point results; say whose gradient it is", graph.name, floats);
   }
-  return reverse(graph, options, "_grad", [](Setting& s, GraphBuilder& builder, std::size_t i) {
-    return ir::formula::like({builder, s.results[i]}, 1);
-  });
+  return reverse(graph, options, "_grad",
+                 [](Setting& s, GraphBuilder& builder, std::size_t i) { return ir::formula::like({builder, s.results[i]}, 1); });
 }
 
 Graph jvp(const Graph& graph, const DerivativeOptions& options) {

@@ -537,7 +537,8 @@ class Runner {
 
   void with_number(const Step& s, bool in_place) {
     const DType type = model(s.a).type();
-    if (type == DType::boolean || !ir::accepts(s.op, type) || !has_op(s.op, type) || (s.op == Op::copysign && is_float(type))) return;
+    if (type == DType::boolean || !ir::accepts(s.op, type) || !has_op(s.op, type) || (s.op == Op::copysign && is_float(type)))
+      return;
     if (s.op == Op::pow || s.op == Op::ldexp) return;  // rules of their own for numbers
     const std::int64_t n = 1 + s.numbers[0] % 4;
     Model constant{std::make_shared<Elements>(), 0, {}, {}};
