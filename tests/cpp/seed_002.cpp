@@ -69,7 +69,7 @@ SNIPPET(seed_002, type_conversion) {
 SNIPPET(seed_002, type_without_argument) { return list(ones({1}).type(), ones({1}, {int64}).type(), ones({1}, {bool_}).type()); }
 
 SNIPPET(seed_002, from_numpy_shares) {
-  std::int64_t a[2][3] = {{1, 2, 3}, {4, 5, 6}};
+  static std::int64_t a[2][3] = {{1, 2, 3}, {4, 5, 6}};  // the result shares it
   const Tensor x = from_blob(a, {2, 3}, int64);
   const std::string text = str(x);
   a[0][0] = 100;

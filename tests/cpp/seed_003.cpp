@@ -123,7 +123,7 @@ SNIPPET(seed_003, make_normal) {
   return with_grad_marks(normal(0, 1, {3, 3}));
 }
 SNIPPET(seed_003, make_from_numpy) {
-  std::int64_t memory[] = {1, 2, 3};
+  static std::int64_t memory[] = {1, 2, 3};  // the result shares it
   return with_grad_marks(from_blob(memory, {3}, int64));
 }
 SNIPPET(seed_003, make_clone) {
