@@ -216,6 +216,15 @@ std::span<T> space_for(std::size_t count, std::array<T, usual>& few, std::vector
   return many;
 }
 
+// Whether an output is an input as it stands, in memory that the host may change.
+bool is_shared_memory(const Bound& bound, std::span<const Tensor> arguments, std::span<const runtime::Buffer> inputs,
+                      const runtime::Buffer& output) {
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    if (inputs[i].data == output.block.data() && value_of(bound.sources[i], arguments)->shared.load(std::memory_order_relaxed))
+      return true;
+  return false;
+}
+
 void run(const Bound& bound, std::span<const Tensor> arguments, std::span<Tensor> results) {
   evaluate_sources(bound, arguments);
   std::array<runtime::Buffer, usual> few_inputs, few_outputs;
@@ -232,8 +241,12 @@ void run(const Bound& bound, std::span<const Tensor> arguments, std::span<Tensor
   std::array<StoragePointer, usual> few_storages;
   std::vector<StoragePointer> many_storages;
   const std::span<StoragePointer> storages = space_for(outputs.size(), few_storages, many_storages);
-  for (std::size_t i = 0; i < outputs.size(); ++i)
-    storages[i] = StoragePointer::adopt(new Storage(engine::leaf(bound.output_types[i], std::move(outputs[i].block)), false));
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const bool shared = is_shared_memory(bound, arguments, inputs, outputs[i]);
+    engine::Value made = engine::leaf(bound.output_types[i], std::move(outputs[i].block));
+    made->shared.store(shared, std::memory_order_relaxed);
+    storages[i] = StoragePointer::adopt(new Storage(engine::owned(made), false));
+  }
   for (const Commit& commit : bound.commits) storage_of(commit.home, arguments, storages)->set(storages[commit.output]->value());
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Result& r = bound.results[i];

@@ -110,6 +110,15 @@ bool all_row_major(std::span<const In* const> operands) {
                      [](const In* o) { return o->is_scalar() || !checked(o->tensor()).geometry; });
 }
 
+// Tensors of one shape that all are contiguous: PyTorch then looks at no stride, whatever those of dims of one element are.
+bool all_contiguous(std::span<const In* const> operands, const Dims& sizes) {
+  return std::all_of(operands.begin(), operands.end(), [&](const In* o) {
+    if (o->is_scalar()) return false;
+    const TensorImpl& impl = checked(o->tensor());
+    return (!impl.geometry || impl.geometry->contiguous()) && sizes_of(*impl.type) == sizes;
+  });
+}
+
 bool is_identity(const AxisOrder& order) {
   for (std::size_t i = 0; i < order.size(); ++i)
     if (order[i] != i) return false;
@@ -232,7 +241,7 @@ Recorded record_elementwise(ir::Op op, std::span<const In* const> operands, bool
   const Dims sizes = common_sizes(operands);
   AxisOrder order(sizes.size());
   std::iota(order.begin(), order.end(), std::uint8_t{0});
-  if (keep_order && !all_row_major(operands)) order = iteration_order(operands, sizes);
+  if (keep_order && !all_row_major(operands) && !all_contiguous(operands, sizes)) order = iteration_order(operands, sizes);
   const bool conditional = is_condition(op, 0);
   if (conditional) require_condition(*operands[0]);
   const DType type = operation_type(op, result_type(operands.subspan(conditional)));

@@ -280,3 +280,19 @@ TEST_CASE("a product and a sum round twice") {
   const float p = 1 + 1.0f / 4096, q = 1 - 1.0f / 4096;
   CHECK(values(tensor({p}) * tensor({q}) - 1.0) == Floats{-5.960464477539063e-08f});
 }
+
+TEST_CASE("results of contiguous tensors are row-major, whatever the strides of dims of one element") {
+  // As torch 2.15: with a number, or other sizes, the strides decide.
+  const Tensor column = zeros({1, 9}).permute({1, 0}), x = zeros({2, 1, 3}).permute({1, 0, 2});
+  const auto strides = [](const Tensor& t) {
+    Sizes out;
+    for (std::int64_t i = 0; i < t.dim(); ++i) out.push_back(t.stride(i));
+    return out;
+  };
+  CHECK(strides(column + 1) == Sizes{1, 9});
+  CHECK(strides(-column) == Sizes{1, 1});
+  CHECK(strides(column + zeros({9, 1})) == Sizes{1, 1});
+  CHECK(strides(column > 0) == Sizes{1, 9});
+  CHECK(strides(x + x) == Sizes{6, 3, 1});
+  CHECK(strides(x + 1) == Sizes{3, 3, 1});
+}
