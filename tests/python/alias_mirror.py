@@ -482,13 +482,17 @@ class Tensor:
 
     # ---- copies ----
     def clone(self):
-        return fresh(self.values(), self.name, dense_like(self.size_, [self]))
+        return fresh(self.values(), self.name, self.preserved_stride())
+
+    def preserved_stride(self):
+        """What copies keep: the very strides of dense elements, those of dims of one included."""
+        return self.stride_ if is_dense(self.size_, self.stride_) else dense_like(self.size_, [self])
 
     def contiguous(self):
         return self if self.is_contiguous() else fresh(self.values(), self.name)
 
     def to(self, name):
-        return self if name == self.name else fresh(self.values(), name, dense_like(self.size_, [self]))
+        return self if name == self.name else fresh(self.values(), name, self.preserved_stride())
 
     # ---- elementwise ----
     def unary(self, f):
