@@ -119,11 +119,10 @@ def difference(libraries, lines, strict):
     """What differs, or "", or None where the program means nothing."""
     alias_mirror.Tensor.strict = strict
     try:
-        expected = run(libraries[0], lines)
+        expected, *others = [run(library, lines) for library in libraries]
     except alias_mirror.Unsupported:
         return None
-    for library in libraries[1:]:
-        got = run(library, lines)
+    for library, got in zip(libraries[1:], others):
         for (what, a), (where, b) in zip(expected, got):
             if what != where or isinstance(a, str) != isinstance(b, str) or not (a == b if isinstance(a, str) else same(a, b)):
                 step = f"step {what}" if isinstance(what, int) else what

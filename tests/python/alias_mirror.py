@@ -134,11 +134,14 @@ def broadcast(*sizes):
 
 def dense_like(size, operands):
     """The strides that an elementwise result gets: its dims in the order of its operands'."""
+    numbers = len(operands)
+    operands = tensors(*operands)
+    numbers -= len(operands)
     lined = []
     for x in operands:
         lead = len(size) - len(x.size_)
         lined.append([0] * lead + [0 if x.size_[i] == 1 and size[lead + i] != 1 else x.stride_[i] for i in range(len(x.size_))])
-    same = all(x.size_ == tuple(size) for x in operands)
+    same = not numbers and all(x.size_ == tuple(size) for x in operands)
     if same and all(x.is_contiguous() for x in operands):
         return row_major(size)
     if same and operands and all(is_dense(x.size_, x.stride_) and x.stride_ == operands[0].stride_ for x in operands):
@@ -700,10 +703,10 @@ def binary(op):
         size = broadcast(*[x.size_ for x in tensors(a, b)])
         if op in COMPARISONS:
             name = result_type(a, b)
-            return fresh(COMPARISONS[op](value_of(a, name), value_of(b, name)), "bool", dense_like(size, tensors(a, b)))
+            return fresh(COMPARISONS[op](value_of(a, name), value_of(b, name)), "bool", dense_like(size, [a, b]))
         name, values = combined(op, a, b)
         if out is None:
-            return fresh(values, name, dense_like(size, tensors(a, b)))
+            return fresh(values, name, dense_like(size, [a, b]))
         require(cast_allowed(name, out.name), "the result cannot be cast")
         known(out.size_ == size)
         return out.overwrite(values, *tensors(a, b))
@@ -762,7 +765,7 @@ class Torch:
         require(mask.name == "bool", "where takes a bool condition")
         name = result_type(a, b)
         size = broadcast(*[x.size_ for x in tensors(mask, a, b)])
-        return fresh(np.where(mask.values(), value_of(a, name), value_of(b, name)), name, dense_like(size, tensors(mask, a, b)))
+        return fresh(np.where(mask.values(), value_of(a, name), value_of(b, name)), name, dense_like(size, [mask, a, b]))
 
     @staticmethod
     def cat(parts, dim):
