@@ -282,7 +282,7 @@ void write(TensorImpl& tensor, engine::Value value, ir::Location where) {
 void require_no_partial_overlap(const TensorImpl& target, const In& operand) {
   if (operand.is_scalar() || operand.tensor().impl() == &target) return;
   const TensorImpl& source = checked(operand.tensor());
-  if (source.storage.get() != target.storage.get() || source.numel() == 0) return;
+  if (source.storage.get() != target.storage.get() || source.numel() == 0 || target.numel() == 0) return;
   const Geometry a = target.layout(), b = source.layout();
   if (!is_dense(a) || !is_dense(b)) return;
   // In bytes: two dtypes may look at one storage.

@@ -98,6 +98,8 @@ def run(library, lines):
         except alias_mirror.Unsupported:
             raise
         except Exception as why:
+            if "a value is needed while a function is being traced" in str(why):  # braze.compile records, and says what it cannot
+                raise alias_mirror.Unsupported from why
             # Braze's errors are what Python code written for PyTorch catches.
             kind = next((k.__name__ for k in (IndexError, RuntimeError, TypeError, NameError) if isinstance(why, k)), type(why).__name__)
             shown.append((number, "raises " + kind))
