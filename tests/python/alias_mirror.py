@@ -691,7 +691,7 @@ def combined(op, a, b):
     if op == "div" and name not in FLOATS:
         name = "float32"
     require(not (op.startswith("bitwise") and name in FLOATS), "bitwise op on floats")
-    return name, ARITHMETIC[op](value_of(a, name), value_of(b, name))
+    return name, converted(ARITHMETIC[op](value_of(a, name), value_of(b, name)), name)
 
 
 def tensors(*operands):
