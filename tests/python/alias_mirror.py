@@ -245,8 +245,8 @@ class Tensor:
         mine, its = self.places(), other.places()
         if is_dense(self.size_, self.stride_) and is_dense(other.size_, other.stride_):
             a, b = (mine.min(), mine.max() + self.element_size()), (its.min(), its.max() + other.element_size())
-            # Strides of dims of one decide here, and the mirror does not know all of PyTorch's.
-            known(a != b or 1 not in self.size_ + other.size_, "the same elements, with dims of one")
+            # PyTorch compares the strides of dims of one element too, which say nothing.
+            known(a != b or 1 not in self.size_ + other.size_, "the same stretch under strides that nobody compares")
             if a == b and self.stride_ == other.stride_:
                 return
             require(a[0] >= b[1] or b[0] >= a[1], "the operand shares memory with what is written")
@@ -697,7 +697,7 @@ def combined(op, a, b):
     if op == "div" and name not in FLOATS:
         name = "float32"
     require(not (op.startswith("bitwise") and name in FLOATS), "bitwise op on floats")
-    return name, ARITHMETIC[op](value_of(a, name), value_of(b, name))
+    return name, converted(ARITHMETIC[op](value_of(a, name), value_of(b, name)), name)
 
 
 def tensors(*operands):

@@ -22,6 +22,7 @@ class Writer:
         self.lines = []
         self.made = 0
         self.in_function = False
+        self.viewed = []  # memory that was ever looked at as another dtype
 
     # ---- choices ----
     def chance(self, percent):
@@ -346,7 +347,7 @@ class Writer:
         """A function of two aliases that writes and reads, traced, and called twice."""
         # Looking at elements as another dtype needs their value, which a trace has not.
         def one_dtype(x):
-            return all(y.name == x.name for y in self.names.values() if isinstance(y, Tensor) and y.memory is x.memory)
+            return all(x.memory is not memory for memory in self.viewed)
 
         a, b = self.variable(one_dtype), self.variable(one_dtype)
         wholes = self.variables(lambda x: one_dtype(x) and numel(x.size_) * x.element_size() == len(x.memory))
@@ -416,6 +417,9 @@ def write_program(seed, environment, strict):
             except (Refused, IndexError):
                 pass  # the program goes on, and so must the library
             lines.append(text)
+            if ".view(torch." in text:
+                seen = [x for x in (*before.values(), *environment.values()) if isinstance(x, Tensor)]
+                writer.viewed += [x.memory for x in seen if any(x.memory is y.memory and x.name != y.name for y in seen)]
             big = [n for n, x in environment.items() if isinstance(x, Tensor) and numel(x.size_) > MOST_ELEMENTS]
             for n in big:
                 lines.append(f"del {n}")
