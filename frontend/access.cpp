@@ -129,6 +129,14 @@ bool is_dense(const Geometry& g) {
 
 }  // namespace
 
+Geometry pair_geometry(Geometry g) {
+  g.offset *= 2;
+  for (std::int64_t& stride : g.strides) stride *= 2;
+  g.sizes.push_back(2);
+  g.strides.push_back(1);
+  return g;
+}
+
 TensorImpl& checked(const Tensor& tensor) {
   require(tensor.defined(), "an undefined tensor (default-constructed) has no value");
   return *tensor.impl();
@@ -179,15 +187,6 @@ void replace(Storage& storage, engine::Value value, DType type, ir::Location whe
   const std::int64_t flat[] = {storage.elements(type)};
   const engine::Value operands[] = {storage.value(type), reshape(value, flat, where)};
   storage.set(engine::record(ir::Op::store, operands, run_layout(0, flat[0]), where));
-}
-
-// A complex tensor's layout as one of reals: a last axis of two neighbours, real and imaginary part.
-Geometry pair_geometry(Geometry g) {
-  g.offset *= 2;
-  for (std::int64_t& stride : g.strides) stride *= 2;
-  g.sizes.push_back(2);
-  g.strides.push_back(1);
-  return g;
 }
 
 // A complex tensor's memory as reals, conjugated or not.

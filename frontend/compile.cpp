@@ -78,9 +78,16 @@ struct CapturedSignature {
   }
 };
 
+// An argument that lives in a storage that the function reads or writes beside its arguments, too.
+struct Given {
+  std::size_t argument;
+  StoragePointer storage;
+};
+
 // One trace: a Program bound to everything but its buffers.
 struct Bound {
   std::vector<Signature> signature;
+  std::vector<Given> given;
   std::vector<CapturedSignature> captured;
   std::shared_ptr<const engine::Compiled> compiled;
   std::vector<std::int64_t> symbols;
@@ -94,12 +101,36 @@ struct Bound {
     if (arguments.size() != signature.size()) return false;
     for (std::size_t i = 0; i < arguments.size(); ++i)
       if (!signature[i].matches(*arguments[i].impl(), alias_of(arguments, i))) return false;
+    for (const Given& g : given)
+      if (arguments[g.argument].impl()->storage.get() != g.storage.get()) return false;
     return std::all_of(captured.begin(), captured.end(), [&](const CapturedSignature& c) { return c.matches(arguments); });
   }
 };
 
+// Tensors that look like the arguments and share with each other what those share, in storages of their own.
+std::vector<Tensor> stand_ins_for(std::span<const Tensor> arguments) {
+  std::vector<Tensor> made;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const TensorImpl& impl = *arguments[i].impl();
+    const std::size_t alias = alias_of(arguments, i);
+    if (alias < i && arguments[alias].impl() == &impl) {
+      made.push_back(made[alias]);
+      continue;
+    }
+    const StoragePointer storage =
+        alias < i
+            ? made[alias].impl()->storage
+            : StoragePointer::adopt(new Storage(engine::placeholder(impl.storage->value().type_ref()), impl.storage->read_only()));
+    made.push_back(Tensor::adopt(new TensorImpl(storage, impl.type, impl.geometry)));
+    made.back().impl()->conjugate = impl.conjugate;
+    made.back().impl()->requires_grad = impl.requires_grad;
+  }
+  return made;
+}
+
 class Tracer {
  public:
+  // The function gets `arguments`: those of a call, or stand-ins for them.
   Tracer(const CompiledFunction::Function& function, std::span<const Tensor> arguments) : arguments_(arguments) {
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       const TensorImpl& impl = *arguments[i].impl();
@@ -117,6 +148,15 @@ class Tracer {
     for (const Trace::Captured& c : trace.all())
       if (home_of(*c.storage).kind == Home::Kind::captured) bound_.captured.push_back({c.storage, c.placeholder.type_ref()});
     bind(trace);
+  }
+
+  // The arguments that live in storages which the function captured as well.
+  std::vector<Given> captured_among(std::span<const Tensor> arguments) const {
+    std::vector<Given> found;
+    for (std::size_t i = 0; i < arguments.size(); ++i)
+      for (const CapturedSignature& c : bound_.captured)
+        if (arguments[i].impl()->storage.get() == c.storage.get()) found.push_back({i, c.storage});
+    return found;
   }
 
   Bound take() { return std::move(bound_); }
@@ -275,10 +315,22 @@ struct CompiledFunction::State {
     return nullptr;
   }
 
+  // Stand-ins tell what the function captures from what it is given. Where it is given what it captures, writes to the one are seen in
+  // the other: then it is traced with the arguments themselves, for just those storages.
+  Bound trace(std::span<const Tensor> arguments) const {
+    const std::vector<Tensor> stand_ins = stand_ins_for(arguments);
+    Tracer apart(function, stand_ins);
+    std::vector<Given> given = apart.captured_among(arguments);
+    if (given.empty()) return apart.take();
+    Bound together = Tracer(function, arguments).take();
+    together.given = std::move(given);
+    return together;
+  }
+
   std::shared_ptr<const Bound> find_or_trace(std::span<const Tensor> arguments) {
     for (const Tensor& t : arguments) checked(t);
     if (std::shared_ptr<const Bound> found = find(arguments)) return found;
-    auto bound = std::make_shared<const Bound>(Tracer(function, arguments).take());
+    auto bound = std::make_shared<const Bound>(trace(arguments));
     std::lock_guard lock(mutex);
     recent.push_front(bound);
     if (recent.size() > kept) recent.pop_back();

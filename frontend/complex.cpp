@@ -25,14 +25,6 @@ Tensor stored_part(const Tensor& x, std::uint64_t part) {
   return make_view(x, std::move(g), component_type(x.dtype()));
 }
 
-Geometry as_pairs(Geometry g) {
-  g.offset *= 2;
-  for (std::int64_t& stride : g.strides) stride *= 2;
-  g.sizes.push_back(2);
-  g.strides.push_back(1);
-  return g;
-}
-
 // The layout in complex elements of reals whose last dim is two neighbours.
 Geometry halved(Geometry g) {
   g.sizes.pop_back();
@@ -66,7 +58,7 @@ void warn_discards_imaginary(DType from, DType to) {
 
 Tensor pairs(const Tensor& x) {
   const Tensor resolved = x.resolve_conj({});
-  return on_storage(resolved.impl()->storage, component_type(x.dtype()), as_pairs(resolved.impl()->layout()));
+  return on_storage(resolved.impl()->storage, component_type(x.dtype()), pair_geometry(resolved.impl()->layout()));
 }
 
 Tensor of_pairs(const Tensor& reals) {
@@ -141,7 +133,7 @@ Tensor ComplexMethods::view_as_real() const {
       !is_conj(),
       "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view it as real, "
       "use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the original.");
-  return make_view(self, as_pairs(self.impl()->layout()), component_type(self.dtype()));
+  return make_view(self, pair_geometry(self.impl()->layout()), component_type(self.dtype()));
 }
 
 Tensor ComplexMethods::view_as_complex() const {

@@ -72,7 +72,18 @@ void Storage::resize(std::int64_t count, DType type) {
   elements_ = count;
 }
 
+// The bytes behind the last whole element of the type that was written through stay as they are.
+engine::Value Storage::completed(const engine::Value& value) const {
+  const engine::Value parts[] = {this->value(), value};
+  engine::evaluate(parts);
+  runtime::Block all = runtime::Block::allocate(bytes());
+  std::memcpy(all.data(), engine::buffer(parts[0]).data(), static_cast<std::size_t>(bytes()));
+  if (bytes_of(value) > 0) std::memcpy(all.data(), engine::buffer(value).data(), static_cast<std::size_t>(bytes_of(value)));
+  return engine::leaf(parts[0].type_ref(), std::move(all));
+}
+
 void Storage::set(engine::Value value) {
+  if (bytes_of(value) < bytes()) value = completed(value);
   invariant(bytes_of(value) == bytes(), "a write of {} bytes into a storage of {}", bytes_of(value), bytes());
   if (active_trace && active_trace->existed(*this)) [[unlikely]] {
     active_trace->captured(*this).current = std::move(value);

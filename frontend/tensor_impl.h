@@ -81,13 +81,14 @@ class Storage : public Counted<Storage> {
   // The same memory as elements of another type, which x.view(dtype) looks at it as; reinterpreting evaluates.
   std::int64_t elements(DType type) const { return bytes() / size_of(type); }
   engine::Value value(DType type) const;
-  // A write. `value` has as many bytes; its dtype becomes the storage's.
+  // A write. `value` has as many bytes, and its dtype becomes the storage's; or as many as its dtype has whole elements here.
   void set(engine::Value value);
   // To `count` elements of `type` (complex ones count as such): the first ones stay, new ones are zero. Throws Error where the host shares the memory.
   void resize(std::int64_t count, DType type);
   // Where the current value is a write that failed: back to the last good version.
   void recover();
   void require_writable() const;
+  bool read_only() const { return read_only_; }
 
   // From now on the host may read and write the memory at any moment, until `unshare` was called as often. Evaluates; where others
   // still read the memory, the storage first moves to memory of its own. Returns its start.
@@ -102,6 +103,7 @@ class Storage : public Counted<Storage> {
   friend class Trace;
   void hold(const engine::Value& value);
   void let_go(const engine::Value& value);
+  engine::Value completed(const engine::Value& value) const;
   engine::Value value_;
   std::int64_t elements_;
   std::int64_t version_ = 0;
@@ -223,6 +225,8 @@ void warn_discards_imaginary(DType from, DType to);
 void require_no_partial_overlap(const TensorImpl& target, const In& operand);
 // Throws where write would: read-only memory, elements that overlap.
 void require_writable(const TensorImpl& tensor);
+// A complex tensor's layout as one of reals: a last axis of two neighbours, real and imaginary part.
+Geometry pair_geometry(Geometry g);
 // Elements at flat positions (i64) of the tensor's storage; of a complex tensor pairs, as read_as gives them.
 engine::Value read_at(const TensorImpl& tensor, const engine::Value& positions, ir::Location where);
 // Combines `values` (this dtype, value_sizes of positions' sizes) into the storage, in order. Refuses what write refuses.

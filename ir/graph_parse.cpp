@@ -64,6 +64,7 @@ class Comments {
     while (!comment.empty() && (comment.back() == ' ' || comment.back() == '\r')) comment.remove_suffix(1);
     const std::size_t colon = comment.rfind(':');
     if (colon == std::string_view::npos || colon == 0) return {};
+    if (comment.find('\0') != std::string_view::npos) return {};  // files are C strings
     std::uint32_t number = 0;
     const char* end = comment.data() + comment.size();
     const auto result = std::from_chars(comment.data() + colon + 1, end, number);

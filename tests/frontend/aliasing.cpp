@@ -156,3 +156,12 @@ TEST_CASE("an eager scope gives the same bits") {
   const EagerScope scope;
   CHECK(program() == lazy);
 }
+
+TEST_CASE("a write through elements that do not fill the storage leaves the rest of it") {
+  Tensor bytes = arange(5).to(uint8);
+  Tensor wide = bytes(slice(0, 4)).view(int16);
+  wide.fill_(257);
+  CHECK(bytes.to_vector<std::uint8_t>() == std::vector<std::uint8_t>{1, 1, 1, 1, 4});
+  wide(1) = 0;
+  CHECK(bytes.to_vector<std::uint8_t>() == std::vector<std::uint8_t>{1, 1, 0, 0, 4});
+}

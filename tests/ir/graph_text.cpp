@@ -218,6 +218,16 @@ graph f(%x: f32[n], %a: f32[] scalar) {
   CHECK_THAT(with("  %1 = cast", "  %9 = neg %x : f32[n]\n  %1 = cast"), ContainsSubstring("3:3: neg must stand in a kernel"));
 }
 
+TEST_CASE("a comment whose file would end at a NUL is no source line") {
+  std::string text = everything;
+  const std::size_t at = text.find("// demo.cpp:12");
+  REQUIRE(at != std::string::npos);
+  text[at + 3] = '\0';
+  const std::string printed = print(parse_graph(text));
+  CHECK(printed.find(":12") == std::string::npos);
+  CHECK(print(parse_graph(printed)) == printed);
+}
+
 TEST_CASE("mutated text is refused with a ParseError or read, never anything else", "[fuzz]") {
   const auto seed = static_cast<std::uint32_t>(std::random_device{}());
   INFO("seed " << seed);

@@ -36,19 +36,10 @@ def flatten(result, out):
     return out
 
 
-def numbers(nest, out):
-    if isinstance(nest, list):
-        for each in nest:
-            numbers(each, out)
-    else:
-        out.append(nest)
-    return out
-
-
 def describe(T, result):
     """(kind, shape or None, flat values) of one result; reads its values."""
     if isinstance(result, T.Tensor):
-        return short_dtype(result.dtype), tuple(result.shape), numbers(result.tolist(), [])
+        return short_dtype(result.dtype), tuple(result.shape), flatten(result.tolist(), [])
     if isinstance(result, bool):
         return "bool", None, [result]
     if isinstance(result, int):
