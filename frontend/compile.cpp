@@ -6,6 +6,7 @@
 #include <functional>
 #include <list>
 #include <mutex>
+#include <optional>
 
 #include "frontend/tensor_impl.h"
 
@@ -58,6 +59,7 @@ struct Result {
   engine::TypeRef type;
   GeometryRef geometry;
   bool conjugate;
+  std::optional<std::size_t> argument;  // the result is this argument, the very tensor
 };
 
 struct Commit {
@@ -181,7 +183,12 @@ class Tracer {
     const TensorImpl& impl = checked(result);
     const Home home =
         trace.existed(*impl.storage) ? home_of(*impl.storage) : Home{Home::Kind::output, add_output(impl.storage->value()), {}};
-    bound_.results.push_back({home, impl.type, impl.geometry, impl.conjugate});
+    std::optional<std::size_t> argument;
+    for (std::size_t i = 0; i < arguments_.size() && !argument; ++i) {
+      const Signature& s = bound_.signature[i];
+      if (arguments_[i].impl() == &impl && impl.type == s.type && impl.geometry == s.geometry) argument = i;
+    }
+    bound_.results.push_back({home, impl.type, impl.geometry, impl.conjugate, argument});
   }
 
   void bind(const Trace& trace) {
@@ -293,6 +300,10 @@ void run(const Bound& bound, std::span<const Tensor> arguments, std::span<Tensor
   for (const Commit& commit : bound.commits) storage_of(commit.home, arguments, storages)->set(storages[commit.output]->value());
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Result& r = bound.results[i];
+    if (r.argument) {
+      results[i] = arguments[*r.argument];
+      continue;
+    }
     results[i] = Tensor::adopt(new TensorImpl(storage_of(r.home, arguments, storages), r.type, r.geometry));
     results[i].impl()->conjugate = r.conjugate;
   }

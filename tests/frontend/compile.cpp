@@ -111,3 +111,17 @@ TEST_CASE("a function may be given the very tensor that it captures") {
   CHECK(other.to_vector<float>() == std::vector<float>{1, 1, 1});
   CHECK(seen(x).to_vector<float>() == std::vector<float>{2, 3, 4});
 }
+
+TEST_CASE("a function that returns its argument returns the very tensor") {
+  const auto f = compile([](Tensor a) {
+    a += 1;
+    a(0, slice(0, 0)) = 4;
+    return a;
+  });
+  const Tensor x = zeros({2, 3});
+  Tensor same = f(x);
+  CHECK(same.impl() == x.impl());
+  same.transpose_(0, 1);
+  CHECK(x.sizes() == Sizes{3, 2});
+  CHECK(x.sum().item<float>() == 6);
+}
