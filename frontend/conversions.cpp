@@ -73,16 +73,11 @@ Tensor Tensor::to(Device device) const {
 
 // ---- in place ----
 
-namespace {
-
-// Views of the very same memory: a copy would change nothing, and PyTorch makes none, even where elements overlap.
 bool same_elements(const TensorImpl& a, const TensorImpl& b) {
   if (a.storage.get() != b.storage.get() || a.dtype() != b.dtype()) return false;
   const Geometry x = a.layout(), y = b.layout();
   return x.offset == y.offset && x.sizes == y.sizes && x.strides == y.strides;
 }
-
-}  // namespace
 
 Tensor& Tensor::copy_(const In& source) {
   TensorImpl& impl = checked(*this);

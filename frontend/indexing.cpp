@@ -224,7 +224,12 @@ void assign_view(Tensor view, const In& value) {
   }
   const ir::Location where = location(value.where());
   TensorImpl& impl = checked(view);
-  write(impl, fitted(In(given, value.where()), impl.dtype(), sizes_of(*impl.type), where), where);
+  engine::Value values = fitted(In(given, value.where()), impl.dtype(), sizes_of(*impl.type), where);
+  if (const Tensor expanded = given.expand(wanted); same_elements(impl, checked(expanded))) {
+    view.copy_(In(expanded, value.where()));
+    return;
+  }
+  write(impl, std::move(values), where);
 }
 
 }  // namespace

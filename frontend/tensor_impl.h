@@ -223,6 +223,9 @@ void write_cast(TensorImpl& tensor, const In& value, ir::Location where);
 void warn_discards_imaginary(DType from, DType to);
 // Throws where `operand` shares memory with the tensor that a write to it would change under it, as PyTorch does.
 void require_no_partial_overlap(const TensorImpl& target, const In& operand);
+// Whether these are views of the very same memory: copying the one to the other would change nothing, and PyTorch does not, even where
+// elements overlap.
+bool same_elements(const TensorImpl& a, const TensorImpl& b);
 // Throws where write would: read-only memory, elements that overlap.
 void require_writable(const TensorImpl& tensor);
 // A complex tensor's layout as one of reals: a last axis of two neighbours, real and imaginary part.
