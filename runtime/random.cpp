@@ -238,6 +238,7 @@ double poisson(Mersenne& g, double rate) {
       ++hits;
     }
   }
+  int sign = 1;  // of the gamma function; std::lgamma would write it to a global that threads share
   const double root = std::sqrt(rate), log_rate = std::log(rate);
   const double b = 0.931 + 2.53 * root, a = -0.059 + 0.02483 * b;
   const double inverse_alpha = 1.1239 + 1.1328 / (b - 3.4), accept = 0.9277 - 3.6224 / (b - 2);
@@ -246,7 +247,7 @@ double poisson(Mersenne& g, double rate) {
     const double k = std::floor((2 * a / edge + b) * u + rate + 0.43);
     if (edge >= 0.07 && v <= accept) return k;
     if (k < 0 || (edge < 0.013 && v > edge)) continue;
-    if (std::log(v) + std::log(inverse_alpha) - std::log(a / (edge * edge) + b) <= -rate + k * log_rate - std::lgamma(k + 1))
+    if (std::log(v) + std::log(inverse_alpha) - std::log(a / (edge * edge) + b) <= -rate + k * log_rate - ::lgamma_r(k + 1, &sign))
       return k;
   }
 }

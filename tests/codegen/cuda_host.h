@@ -60,6 +60,11 @@ static void atomicMax(int* at, int value) {
 static void convert_half(float& r, unsigned short a) { r = bits<_Float16>(a); }
 static void convert_half(unsigned short& r, float a) { r = bits<unsigned short>((_Float16)a); }
 #define asm(...) convert_half(r, a)
+// What the C library's own write to a global, threads of the grid must not share.
+static float private_lgammaf(float x) { int sign; return lgammaf_r(x, &sign); }
+static double private_lgamma(double x) { int sign; return lgamma_r(x, &sign); }
+#define lgammaf private_lgammaf
+#define lgamma private_lgamma
 #define __global__
 #define __device__
 #define __noinline__
