@@ -12,6 +12,7 @@
 #include "frontend/formula.h"
 #include "frontend/promotion.h"
 #include "frontend/tensor_impl.h"
+#include "frontend/view_layout.h"
 #include "ir/scalar.h"
 
 namespace braze {
@@ -94,23 +95,9 @@ AxisOrder iteration_order(std::span<const In* const> operands, const Dims& sizes
     }
     return 0;
   };
-  // PyTorch's insertion sort from the fastest axis; it is not a strict weak order, so the algorithm is part of the result.
-  std::vector<std::size_t> fastest_first(rank);
-  for (std::size_t i = 0; i < rank; ++i) fastest_first[i] = rank - 1 - i;
-  for (std::size_t i = 1; i < rank; ++i) {
-    std::size_t moving = i;
-    for (std::size_t j = i; j-- > 0;) {
-      const int c = compare(fastest_first[j], fastest_first[moving]);
-      if (c > 0) {
-        std::swap(fastest_first[j], fastest_first[moving]);
-        moving = j;
-      } else if (c < 0) {
-        break;
-      }
-    }
-  }
   AxisOrder order;
-  for (std::size_t i = rank; i-- > 0;) order.push_back(static_cast<std::uint8_t>(fastest_first[i]));
+  const auto axes = fastest_first(rank, compare);
+  for (std::size_t i = rank; i-- > 0;) order.push_back(static_cast<std::uint8_t>(axes[i]));
   return order;
 }
 

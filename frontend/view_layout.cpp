@@ -105,7 +105,6 @@ bool is_non_overlapping_and_dense(const Geometry& g) {
   return true;
 }
 
-// PyTorch's insertion sort from the fastest axis; it is not a strict weak order, so the algorithm is part of the result.
 Dims inferred_dense_strides(const Geometry& g) {
   const std::size_t rank = g.sizes.size();
   const auto compare = [&](std::size_t a, std::size_t b) {
@@ -113,23 +112,9 @@ Dims inferred_dense_strides(const Geometry& g) {
     if (g.strides[a] != g.strides[b]) return g.strides[a] < g.strides[b] ? -1 : 1;
     return g.sizes[a] > g.sizes[b] ? 1 : 0;
   };
-  std::vector<std::size_t> fastest_first(rank);
-  for (std::size_t i = 0; i < rank; ++i) fastest_first[i] = rank - 1 - i;
-  for (std::size_t i = 1; i < rank; ++i) {
-    std::size_t moving = i;
-    for (std::size_t j = i; j-- > 0;) {
-      const int c = compare(fastest_first[j], fastest_first[moving]);
-      if (c > 0) {
-        std::swap(fastest_first[j], fastest_first[moving]);
-        moving = j;
-      } else if (c < 0) {
-        break;
-      }
-    }
-  }
   Dims strides(rank);
   std::int64_t step = 1;
-  for (const std::size_t axis : fastest_first) {
+  for (const std::size_t axis : fastest_first(rank, compare)) {
     strides[axis] = step;
     step *= std::max<std::int64_t>(g.sizes[axis], 1);
   }

@@ -8,6 +8,27 @@
 
 namespace braze {
 
+// Axes by PyTorch's insertion sort, the fastest first. `compare` (negative, 0 or positive) is no strict weak order, so the algorithm is
+// part of the result.
+template <class Compare>
+InlineVector<std::size_t, 5> fastest_first(std::size_t rank, const Compare& compare) {
+  InlineVector<std::size_t, 5> axes(rank);
+  for (std::size_t i = 0; i < rank; ++i) axes[i] = rank - 1 - i;
+  for (std::size_t i = 1; i < rank; ++i) {
+    std::size_t moving = i;
+    for (std::size_t j = i; j-- > 0;) {
+      const int c = compare(axes[j], axes[moving]);
+      if (c > 0) {
+        std::swap(axes[j], axes[moving]);
+        moving = j;
+      } else if (c < 0) {
+        break;
+      }
+    }
+  }
+  return axes;
+}
+
 std::size_t axis_of(const Tensor& t, std::int64_t dim);
 
 // Sizes with -1 filled in. Throws ShapeError in PyTorch's words.

@@ -25,6 +25,8 @@ import numpy
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import alias_mirror  # noqa: E402
 import alias_programs  # noqa: E402
+from alias_numbers import Unsupported  # noqa: E402
+from alias_torch import Torch  # noqa: E402
 
 PROGRAMS = 1000
 
@@ -36,7 +38,7 @@ class Library:
 
     def __init__(self, name):
         self.name = name
-        self.torch = alias_mirror.Torch if name == "numpy" else __import__(name)
+        self.torch = Torch if name == "numpy" else __import__(name)
 
     def environment(self, looks):
         def read(*tensors):
@@ -61,7 +63,7 @@ class Library:
                 try:
                     return f(*arguments)
                 except Exception as why:
-                    raise alias_mirror.Unsupported(f"{type(why).__name__} in a compiled function") from None
+                    raise Unsupported(f"{type(why).__name__} in a compiled function") from None
             return call
 
         lazy = self.name == "braze"
@@ -95,11 +97,11 @@ def run(library, lines):
     for number, line in enumerate(lines):
         try:
             exec(alias_programs.code_of(line), environment)
-        except alias_mirror.Unsupported:
+        except Unsupported:
             raise
         except Exception as why:
             if "a value is needed while a function is being traced" in str(why):  # braze.compile records, and says what it cannot
-                raise alias_mirror.Unsupported from why
+                raise Unsupported from why
             # Braze's errors are what Python code written for PyTorch catches.
             kind = next((k.__name__ for k in (IndexError, RuntimeError, TypeError, NameError) if isinstance(why, k)), type(why).__name__)
             shown.append((number, "raises " + kind))
@@ -110,7 +112,7 @@ def run(library, lines):
             continue
         try:
             shown.append((name, described(value)))
-        except alias_mirror.Unsupported:
+        except Unsupported:
             raise
         except Exception as why:
             shown.append((name, f"raises {type(why).__name__}: {why}"))
@@ -122,7 +124,7 @@ def difference(libraries, lines, strict):
     alias_mirror.Tensor.strict = strict
     try:
         expected, *others = [run(library, lines) for library in libraries]
-    except alias_mirror.Unsupported:
+    except Unsupported:
         return None
     for library, got in zip(libraries[1:], others):
         for (what, a), (where, b) in zip(expected, got):

@@ -2,61 +2,11 @@
 every step done at once. Where PyTorch raises this raises `Refused`, a RuntimeError; what PyTorch leaves undefined, and what this
 does not know, raises `Unsupported`, and the program is not run.
 """
-import math
-
 import numpy as np
 
-np.seterr(all="ignore")
-
-DTYPES = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64".split()
-FLOATS = DTYPES[6:]
-SIGNED = DTYPES[2:6]
-# How elements lie in memory, and what is computed with: halves in float32, rounded after every op.
-STORED = {name: np.dtype("uint16" if name == "bfloat16" else name) for name in DTYPES}
-COMPUTED = {name: np.dtype("float32" if name in ("float16", "bfloat16") else name) for name in DTYPES}
-
-
-class Refused(RuntimeError):
-    pass
-
-
-class Unsupported(Exception):
-    pass
-
-
-def require(ok, why="refused"):
-    if not ok:
-        raise Refused(why)
-
-
-def known(ok, why="not mirrored"):
-    if not ok:
-        raise Unsupported(why)
-
-
-# ---- dtypes ----
-
-def promoted(a, b):
-    if a == b:
-        return a
-    if a in FLOATS and b in FLOATS:
-        return "float32" if {a, b} == {"float16", "bfloat16"} else max(a, b, key=FLOATS.index)
-    if a in FLOATS or b in FLOATS:
-        return a if a in FLOATS else b
-    if "bool" in (a, b):
-        return b if a == "bool" else a
-    if "uint8" in (a, b):
-        other = b if a == "uint8" else a
-        return "int16" if other == "int8" else other
-    return max(a, b, key=SIGNED.index)
-
-
-def category(dtype):
-    return 0 if dtype == "bool" else 2 if dtype in FLOATS else 1
-
-
-def of_number(value):
-    return "bool" if isinstance(value, bool) else "int64" if isinstance(value, int) else "float32"
+from alias_layout import broadcast, inferred, is_dense, numel, row_major, viewed_strides
+from alias_numbers import (COMPUTED, FLOATS, STORED, Unsupported, category, converted, from_bfloat16, known, of_number,
+                           promoted, require, to_bfloat16)
 
 
 def result_type(*operands):
@@ -73,63 +23,6 @@ def result_type(*operands):
         return promoted(higher, lower) if category(lower) > category(higher) else higher
 
     return combine(ranked[2], combine(ranked[1], ranked[0]))
-
-
-def converted(values, to):
-    """Values as they are computed with in dtype `to`, rounded to it."""
-    if to == "bool":
-        return values != 0
-    if values.dtype.kind == "f" and to not in FLOATS:
-        low, high = np.iinfo(COMPUTED[to]).min, np.iinfo(COMPUTED[to]).max
-        known(bool(np.all((values >= low) & (values < high))), "a float that the integer cannot hold")
-    if to == "float16":
-        return values.astype(np.float32).astype(np.float16).astype(np.float32)
-    if to == "bfloat16":
-        return from_bfloat16(to_bfloat16(values.astype(np.float32)))
-    return values.astype(COMPUTED[to])
-
-
-def to_bfloat16(values):
-    bits = np.ascontiguousarray(values, np.float32).view(np.uint32).reshape(values.shape)
-    rounded = ((bits.astype(np.uint64) + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
-    return np.where(np.isnan(values), np.uint16(0x7FC0), rounded)
-
-
-def from_bfloat16(bits):
-    return (bits.astype(np.uint32) << 16).view(np.float32)
-
-
-# ---- layouts ----
-
-def numel(size):
-    return math.prod(size)
-
-
-def row_major(size):
-    strides, step = [], 1
-    for n in reversed(size):
-        strides.append(step)
-        step *= max(n, 1)
-    return tuple(reversed(strides))
-
-
-def is_dense(size, stride):
-    """Non-overlapping and dense, in any order of dims."""
-    if numel(size) <= 1:
-        return True
-    step = 1
-    for s, n in sorted((s, n) for n, s in zip(size, stride) if n != 1):
-        if s != step:
-            return False
-        step *= n
-    return True
-
-
-def broadcast(*sizes):
-    try:
-        return np.broadcast_shapes(*sizes)
-    except ValueError:
-        raise Refused("sizes do not broadcast") from None
 
 
 def dense_like(size, operands):
@@ -174,29 +67,9 @@ def dense_like(size, operands):
     return tuple(strides)
 
 
-def viewed_strides(size, stride, new):
-    """Strides under which the same memory has other sizes, or None."""
-    if numel(size) == 0:
-        return stride if tuple(size) == tuple(new) else row_major(new)
-    out, at, base = [0] * len(new), len(new) - 1, stride[-1] if stride else 1
-    group, taken = 1, 1
-    for d in reversed(range(len(size))):
-        group *= size[d]
-        if d == 0 or (size[d - 1] != 1 and stride[d - 1] != group * base):
-            while at >= 0 and (taken < group or new[at] == 1):
-                out[at] = taken * base
-                taken *= new[at]
-                at -= 1
-            if taken != group:
-                return None
-            if d > 0:
-                base, group, taken = stride[d - 1], 1, 1
-    if not size:
-        return tuple([1] * len(new)) if numel(new) == 1 else None
-    return tuple(out) if at == -1 else None
+def tensors(*operands):
+    return [x for x in operands if isinstance(x, Tensor)]
 
-
-# ---- tensors ----
 
 class Tensor:
     strict = False  # whether what PyTorch leaves undefined is Unsupported
@@ -665,16 +538,6 @@ def added(old, new):
     return np.add(old, new)
 
 
-def inferred(size, count):
-    size = list(size)
-    if -1 in size:
-        rest = -numel(size)
-        require(rest > 0 and count % rest == 0, "the size cannot be inferred")
-        size[size.index(-1)] = count // rest
-    require(numel(size) == count, "shape is invalid for input")
-    return tuple(size)
-
-
 def fresh(values, name, stride=None):
     """A new tensor with memory of its own."""
     values = np.asarray(values)
@@ -687,107 +550,3 @@ def fresh(values, name, stride=None):
 
 def value_of(x, name):
     return converted(x.values() if isinstance(x, Tensor) else np.asarray(x), name)
-
-
-ARITHMETIC = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.true_divide, "maximum": np.maximum,
-              "minimum": np.minimum, "bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or, "bitwise_xor": np.bitwise_xor}
-COMPARISONS = {"gt": np.greater, "le": np.less_equal, "eq": np.equal, "ne": np.not_equal}
-
-
-def combined(op, a, b):
-    """(the result's dtype, its values) of a binary op."""
-    name = result_type(a, b)
-    if op == "sub":
-        require("bool" not in [x.name if isinstance(x, Tensor) else of_number(x) for x in (a, b)], "subtraction of bools")
-    if op == "div" and name not in FLOATS:
-        name = "float32"
-    require(not (op.startswith("bitwise") and name in FLOATS), "bitwise op on floats")
-    return name, converted(ARITHMETIC[op](value_of(a, name), value_of(b, name)), name)
-
-
-def tensors(*operands):
-    return [x for x in operands if isinstance(x, Tensor)]
-
-
-def binary(op):
-    def apply(a, b, out=None):
-        size = broadcast(*[x.size_ for x in tensors(a, b)])
-        if op in COMPARISONS:
-            name = result_type(a, b)
-            return fresh(COMPARISONS[op](value_of(a, name), value_of(b, name)), "bool", dense_like(size, [a, b]))
-        name, values = combined(op, a, b)
-        if out is None:
-            return fresh(values, name, dense_like(size, [a, b]))
-        require(cast_allowed(name, out.name), "the result cannot be cast")
-        known(out.size_ == size)
-        return out.overwrite(values, *tensors(a, b))
-    return apply
-
-
-def cast_allowed(source, to):
-    return category(source) <= category(to)
-
-
-def in_place(op):
-    def apply(self, other):
-        require(broadcast(*[x.size_ for x in tensors(self, other)]) == self.size_, "the result does not fit")
-        name, values = combined(op, self, other)
-        require(cast_allowed(name, self.name), "the result cannot be cast")
-        return self.overwrite(values, other)
-    return apply
-
-
-for _op in ARITHMETIC:
-    setattr(Tensor, _op, binary(_op))
-    setattr(Tensor, _op + "_", in_place(_op))
-for _op in COMPARISONS:
-    setattr(Tensor, _op, binary(_op))
-for _sign, _op in {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "and": "bitwise_and", "or": "bitwise_or",
-                   "xor": "bitwise_xor"}.items():
-    setattr(Tensor, f"__{_sign}__", binary(_op))
-    setattr(Tensor, f"__i{_sign}__", in_place(_op))
-Tensor.__gt__, Tensor.__le__ = binary("gt"), binary("le")
-
-
-class Torch:
-    """The functions of the module."""
-    Tensor = Tensor
-    add, sub, mul, maximum, minimum = (staticmethod(binary(op)) for op in ("add", "sub", "mul", "maximum", "minimum"))
-
-    @staticmethod
-    def tensor(data, dtype="int64"):
-        return fresh(np.array(data, np.float64 if dtype in FLOATS else np.int64), dtype)
-
-    @staticmethod
-    def zeros(size, dtype):
-        return fresh(np.zeros(size), dtype)
-
-    @staticmethod
-    def from_numpy(array):
-        memory = array
-        while memory.base is not None:
-            memory = memory.base
-        known(memory.dtype == np.uint8)
-        start = (array.__array_interface__["data"][0] - memory.__array_interface__["data"][0]) // array.itemsize
-        return Tensor(memory, array.dtype.name, start, array.shape, [s // array.itemsize for s in array.strides])
-
-    @staticmethod
-    def where(mask, a, b):
-        require(mask.name == "bool", "where takes a bool condition")
-        name = result_type(a, b)
-        size = broadcast(*[x.size_ for x in tensors(mask, a, b)])
-        return fresh(np.where(mask.values(), value_of(a, name), value_of(b, name)), name, dense_like(size, [mask, a, b]))
-
-    @staticmethod
-    def cat(parts, dim):
-        name = parts[0].name
-        for x in parts[1:]:
-            name = promoted(name, x.name)
-        try:
-            return fresh(np.concatenate([x.values() for x in parts], dim), name)
-        except ValueError as why:
-            raise Unsupported(str(why)) from None
-
-
-for _name in DTYPES:
-    setattr(Torch, _name, _name)

@@ -8,7 +8,9 @@ import random
 
 import numpy as np
 
-from alias_mirror import COMPUTED, DTYPES, FLOATS, Refused, STORED, Tensor, Torch, Unsupported, numel
+from alias_layout import numel
+from alias_mirror import Tensor
+from alias_numbers import DTYPES, FLOATS, STORED, Refused, Unsupported
 
 MOST_VARIABLES = 11
 MOST_ELEMENTS = 400
