@@ -1,0 +1,173 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "ir/meaning.h"
+#include "passes/fuser.h"
+
+namespace braze::passes::fusion {
+
+using ir::Node;
+using ir::NodeId;
+using ir::Op;
+using ir::Value;
+
+// What computing a value once more takes.
+Fuser::Again Fuser::again(NodeId id) {
+  Again result;
+  std::vector<NodeId> pending{id};
+  std::set<NodeId> seen{id};
+  constexpr std::size_t most = 24;
+  const auto read = [&](NodeId at) { result.reads.push_back(at); };
+  while (!pending.empty()) {
+    const NodeId at = pending.back();
+    pending.pop_back();
+    const Node& node = graph_[at];
+    const bool computed =
+        role_[at] == Role::member && (at == id || !kept_[at]) && (ir::info(node.op).elementwise() || node.op == Op::pad);
+    if (!computed && role_[at] == Role::member) {
+      if (at == id) result.movable = false;
+      read(at);
+      if (!kept_[at]) result.keeps.push_back(at);
+      continue;
+    }
+    if (role_[at] == Role::leaf) {
+      read(at);
+      continue;
+    }
+    if (computed) {
+      constexpr int pad_cost = 4;  // comparisons along each axis, and a select: dearer than reading it from memory many times
+      result.cost += node.op == Op::pad                                       ? pad_cost
+                     : ir::info(node.op).elementwise() && node.op != Op::cast ? ir::cost(node.op, graph_.type(node.in.back()).dtype)
+                                                                              : 2;
+      ++result.nodes;
+      if (result.nodes > most) result.movable = false;
+    }
+    if (!result.movable) break;
+    for (const Value in : node.in)
+      if (seen.insert(in.node).second) pending.push_back(in.node);
+  }
+  std::sort(result.reads.begin(), result.reads.end());
+  return result;
+}
+
+// Decides for each value that another group reads: memory, or again there. Operands come first, so that what is computed again
+// reads what is decided already.
+void Fuser::recompute() {
+  struct Use {
+    std::uint32_t cluster;
+    NodeId reader;
+    Relation::Kind kind;
+  };
+  std::vector<std::vector<Use>> uses(graph_.size());
+  for (const NodeId id : order_) {
+    if (role_[id] != Role::member) continue;
+    const std::uint32_t own = find(cluster_of_[id]);
+    for (const Operand& operand : operands(id)) {
+      const NodeId base = operand.base.node;
+      if (role_[base] == Role::member) uses[base].push_back({own, id, operand.relation.kind});
+    }
+  }
+  for (const NodeId id : order_) {
+    if (role_[id] != Role::member || kept_[id] || uses[id].empty()) continue;
+    const std::uint32_t own = find(cluster_of_[id]);
+    std::set<std::uint32_t> users;
+    std::size_t outside = 0;
+    bool spread = false, into_dot = false;
+    NodeId reader = none;
+    for (const Use& use : uses[id]) {
+      // A place other than the group's own point is one more computation there, too.
+      users.insert(use.cluster);
+      if (use.cluster == own) continue;
+      ++outside;
+      reader = use.reader;
+      spread = spread || use.kind == Relation::Kind::spread || use.kind == Relation::Kind::row;
+      into_dot = into_dot || graph_[use.reader].op == Op::dot;
+    }
+    if (outside == 0) continue;
+    if (!options_.fuse) {
+      kept_[id] = true;
+      continue;
+    }
+    const Again cost = again(id);
+    std::string why;
+    const std::size_t repeats = (std::max<std::size_t>(cost.reads.size(), 1) - 1) * (users.size() - 1);
+    const Domain& home = clusters_[own].domain;
+    if (row_[id] && (home.reduces || home.contracts)) {
+      why = "what follows a reduction is stored once a row";
+    } else if (!cost.movable) {
+      why = fmt::format("{} is not computed twice", ir::name(graph_[id].op));
+    } else if (into_dot && cost.cost > trivial) {
+      why = "a dot reads each factor many times";
+    } else if (spread && cost.cost > trivial) {
+      why = fmt::format("costs {} and is read many times", cost.cost);
+    } else if (users.size() > 1 && cost.cost > cheap) {
+      why = fmt::format("costs {} and {} kernels use it", cost.cost, users.size());
+    } else if (users.size() > 1 && repeats >= 2) {
+      why = fmt::format("{} kernels would read {} buffers again", users.size(), cost.reads.size());
+    } else if (outside > 1 && cost.cost > cheap) {
+      why = fmt::format("costs {} and is read at {} places", cost.cost, outside);
+    }
+    // The caps of those who would take it in.
+    for (const std::uint32_t user : users) {
+      if (!why.empty() || user == own) continue;
+      const Cluster& c = clusters_[user];
+      if (c.nodes.size() + cost.nodes > static_cast<std::size_t>(options_.group_nodes) ||
+          c.reads.size() + cost.reads.size() + 2 > static_cast<std::size_t>(options_.group_buffers))
+        why = "the kernel that reads it is full";
+      if (graph_[c.nodes[0]].op == Op::accumulate || graph_[c.nodes[0]].op == Op::put)
+        why = "an accumulation runs alone, in index order";
+    }
+    if (!why.empty()) {
+      kept_[id] = true;
+      note(id, reader, std::move(why));
+      continue;
+    }
+    again_[id] = true;
+    for (const NodeId kept : cost.keeps) kept_[kept] = true;
+    for (const std::uint32_t user : users) {
+      if (user == own) continue;
+      Cluster& c = clusters_[user];
+      // Nodes are counted by placing them; what is read is read from memory that exists before.
+      std::vector<NodeId> reads;
+      std::erase(c.reads, id);
+      std::set_union(c.reads.begin(), c.reads.end(), cost.reads.begin(), cost.reads.end(), std::back_inserter(reads));
+      c.reads = std::move(reads);
+      for (const NodeId read : cost.reads) {
+        if (cluster_of_[read] == none) continue;
+        const std::uint32_t other = find(cluster_of_[read]);
+        if (other == user) continue;
+        c.needs.push_back(other);
+        clusters_[other].users.push_back(user);
+      }
+    }
+  }
+}
+
+// Groups over one domain that read the same memory.
+void Fuser::siblings() {
+  std::map<NodeId, std::vector<std::uint32_t>> readers;
+  constexpr std::size_t most_tried = 4;
+  for (std::uint32_t i = 0; i < clusters_.size(); ++i) {
+    if (clusters_[i].parent != i) continue;
+    const std::vector<NodeId> reads = clusters_[i].reads;
+    std::uint32_t own = i;
+    for (const NodeId read : reads) {
+      std::vector<std::uint32_t>& others = readers[read];
+      for (std::size_t k = others.size(); k-- > 0 && others.size() - k <= most_tried;) {
+        const std::uint32_t other = find(others[k]);
+        own = find(own);
+        if (other == own || clusters_[other].domain.extents != clusters_[own].domain.extents) continue;
+        if (clusters_[other].domain.contracts || clusters_[own].domain.contracts) continue;
+        if (depends(own, other) || depends(other, own)) continue;  // why they are apart is noted already
+        std::string why;
+        if (!try_merge(other, own, why)) note(clusters_[other].nodes.back(), clusters_[own].nodes.back(), why);
+      }
+      others.push_back(i);
+    }
+  }
+}
+
+}  // namespace braze::passes::fusion
