@@ -1,14 +1,11 @@
 // Derivatives of what only the runtime computes, and derivative graphs through the whole compiler.
-#include <map>
-#include <memory>
-#include <regex>
-
 #include "ir/error.h"
 #include "passes/passes.h"
 #include "tests/catch.h"
 #include "tests/fuzz/end_to_end.h"
 #include "tests/passes/derivative_cases.h"
 #include "tests/passes/derivative_check.h"
+#include "tests/passes/graph_text.h"
 
 using namespace braze;
 using namespace braze::ir;
@@ -16,24 +13,8 @@ using namespace braze::test;
 
 namespace {
 
-Graph parsed(const std::string& body) {
-  static const std::regex statement(" (%[0-9]+(:[0-9]+)? = |return )");
-  return parse_graph("braze.ir 1\ngraph f(" + std::regex_replace(body, statement, "\n  $1") + "\n");
-}
-
-// Through every pass and the runtime's routines, kernels by the loops' interpreter: nothing here is large enough to pay for LLVM. A graph
-// is compiled once, however often it is run.
-Arrays run_whole(const Graph& graph, const Arrays& arguments, const std::vector<std::int64_t>& symbols) {
-  static auto& kept = *new std::map<std::string, std::shared_ptr<const runtime::Executable>>;
-  std::shared_ptr<const runtime::Executable>& executable = kept[print(graph)];
-  if (!executable) {
-    passes::Module module;
-    module.graph = copy(graph);
-    passes::Options options;
-    options.target = host_target();
-    executable = runtime::Executable::interpreted(passes::run_pipeline(std::move(module), options).program);
-  }
-  const Outcome outcome = test::run(graph, *executable, arguments, symbols);
+Arrays through_runtime(const Graph& graph, const Arrays& arguments, const std::vector<std::int64_t>& symbols) {
+  const Outcome outcome = run_whole(graph, arguments, symbols);
   REQUIRE(outcome.fault == Fault::none);
   return outcome.results;
 }
@@ -65,7 +46,7 @@ TEST_CASE("linear algebra: both modes against finite differences, to the second 
     INFO(body);
     const Graph graph = parsed(body);
     Arrays x = arguments_of(graph, -1, 1.5, random);
-    Check how{.run = run_whole, .tolerance = 1e-5, .step = 1e-5, .direction = random_like(x, random)};
+    Check how{.run = through_runtime, .tolerance = 1e-5, .step = 1e-5, .direction = random_like(x, random)};
     for (std::size_t p = 0; p < x.size(); ++p) {
       if (!graph.parameter_name(p).starts_with("spd")) continue;
       make_symmetric(x[p], 3);
@@ -128,7 +109,7 @@ TEST_CASE("linear algebra: PyTorch's gradients") {
   };
   for (const Recorded& r : recorded) {
     INFO(r.body);
-    const Arrays found = run_whole(passes::grad(parsed(r.body), {.parameters = {0}}), {r.x, w}, {});
+    const Arrays found = through_runtime(passes::grad(parsed(r.body), {.parameters = {0}}), {r.x, w}, {});
     for (std::int64_t i = 0; i < 9; ++i)
       CHECK(test::at(found[0], i) == Approx(r.gradient[static_cast<std::size_t>(i)]).margin(1e-10));
   }

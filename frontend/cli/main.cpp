@@ -1,4 +1,4 @@
-// The command line: run, dump, opt, grad and eval. Exit codes: 0; 1 for what the user did; 2 for wrong usage; 70 for a bug in Braze.
+// The command line: run, dump, opt, grad, vmap and eval. Exit codes: 0; 1 for what the user did; 2 for wrong usage; 70 for a bug in Braze.
 #include <CLI/CLI.hpp>
 
 #include <fstream>
@@ -10,6 +10,7 @@
 #include "frontend/text/expression.h"
 #include "frontend/text/run_graph.h"
 #include "ir/error.h"
+#include "passes/batching.h"
 #include "passes/derivative.h"
 #include "passes/passes.h"
 
@@ -96,18 +97,30 @@ std::vector<std::uint32_t> parameter_numbers(const ir::Graph& graph, const std::
   return numbers;
 }
 
-// Views of known layout become moves first: their derivatives are moves, too.
-void grad(const Arguments& a) {
+// Prints what `transform` makes of a graph. Views of known layout become moves first: what is made of them is moves, too.
+template <class Transform>
+void transformed(const Arguments& a, std::string_view command, const Transform& transform) {
   passes::Module module = passes::parse_module(read_file(a.file), a.file);
-  require<ValueError>(module.stage == passes::Stage::graph, "grad takes a graph, and {} is at stage {}", a.file,
+  require<ValueError>(module.stage == passes::Stage::graph, "{} takes a graph, and {} is at stage {}", command, a.file,
                       passes::name(module.stage));
   if (!a.raw) module = passes::structure_views(std::move(module), {});
-  const passes::DerivativeOptions options{a.results, parameter_numbers(module.graph, a.parameters), a.value};
-  module.graph = (a.forward ? passes::jvp : a.pullback ? passes::vjp : passes::grad)(module.graph, options);
+  module.graph = transform(module.graph, parameter_numbers(module.graph, a.parameters));
   if (!a.raw)
     for (const auto pass : {passes::canonicalize, passes::simplify, passes::structure_views, passes::dead_code})
       module = pass(std::move(module), {});
   std::cout << passes::print(module);
+}
+
+void grad(const Arguments& a) {
+  transformed(a, "grad", [&](const ir::Graph& graph, const std::vector<std::uint32_t>& parameters) {
+    return (a.forward ? passes::jvp : a.pullback ? passes::vjp : passes::grad)(graph, {a.results, parameters, a.value});
+  });
+}
+
+void vmap(const Arguments& a) {
+  transformed(a, "vmap", [](const ir::Graph& graph, const std::vector<std::uint32_t>& parameters) {
+    return passes::vmap(graph, {parameters});
+  });
 }
 
 void eval(const Arguments& a) {
@@ -156,6 +169,10 @@ int main(int argc, char** argv) {
   grad_command->add_flag("--vjp", a.pullback, "reverse mode for given cotangents, not the gradient of the sum")->excludes(forward);
   grad_command->add_flag("--value", a.value, "the graph's own results come first");
   grad_command->add_flag("--raw", a.raw, "as the rules leave it, not simplified");
+  CLI::App* vmap_command = app.add_subcommand("vmap", "print a graph mapped over a new leading axis");
+  vmap_command->add_option("file", a.file, "graph text (.bz), - for standard input")->required();
+  vmap_command->add_option("--over", a.parameters, "names of the parameters that get the axis (default: all)")->delimiter(',');
+  vmap_command->add_flag("--raw", a.raw, "as the rules leave it, not simplified");
   CLI::App* eval_command = app.add_subcommand("eval", "evaluate an expression such as 'tanh(a * 2).sum(1)'");
   eval_command->add_option("expression", a.expression)->required();
   eval_command->add_option("--in", a.in, "NAME=FILE.npy or NAME=NUMBER");
@@ -171,6 +188,7 @@ int main(int argc, char** argv) {
     if (*dump_command) dump(a);
     if (*opt_command) opt(a);
     if (*grad_command) grad(a);
+    if (*vmap_command) vmap(a);
     if (*eval_command) eval(a);
     if (*info_command) info();
   } catch (const Error& e) {

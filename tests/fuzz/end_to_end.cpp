@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "codegen/backend.h"
 #include "ir/error.h"
@@ -31,7 +32,8 @@ runtime::Block guarded(const ir::HostArray& array) {
   invariant(mprotect(start + inner, static_cast<std::size_t>(page), PROT_NONE) == 0, "a page cannot be protected");
   char* data = start + inner - bytes;
   if (bytes > 0) std::memcpy(data, array.data.get(), static_cast<std::size_t>(bytes));
-  return runtime::Block::borrow(data, bytes, [start, whole] { munmap(start, static_cast<std::size_t>(whole)); }, false);
+  return runtime::Block::borrow(
+      data, bytes, [start, whole] { munmap(start, static_cast<std::size_t>(whole)); }, false);
 }
 
 double as_double(const ir::HostArray& array, std::int64_t i) {
@@ -53,6 +55,19 @@ bool within(const ir::HostArray& got, const ir::HostArray& wanted, double tolera
 }
 
 }  // namespace
+
+Outcome run_whole(const ir::Graph& graph, std::span<const ir::HostArray> arguments, std::span<const std::int64_t> symbols) {
+  static auto& kept = *new std::map<std::string, std::shared_ptr<const runtime::Executable>>;
+  std::shared_ptr<const runtime::Executable>& executable = kept[ir::print(graph)];
+  if (!executable) {
+    passes::Module module;
+    module.graph = copy(graph);
+    passes::Options options;
+    options.target = ir::host_target();
+    executable = runtime::Executable::interpreted(passes::run_pipeline(std::move(module), options).program);
+  }
+  return run(graph, *executable, arguments, symbols);
+}
 
 std::string first_difference(const ir::HostArray& a, const ir::HostArray& b) {
   if (a.dtype != b.dtype || a.sizes != b.sizes) return "types differ";

@@ -22,6 +22,10 @@ struct Outcome {
 Outcome run(const ir::Graph& graph, const runtime::Executable& executable, std::span<const ir::HostArray> arguments,
             std::span<const std::int64_t> symbols);
 
+// Through every pass and the runtime's routines, kernels by the loops' interpreter: for graphs too small to pay for LLVM. A graph is
+// compiled once, however often it is run.
+Outcome run_whole(const ir::Graph& graph, std::span<const ir::HostArray> arguments, std::span<const std::int64_t> symbols);
+
 class CompiledGraph {
  public:
   CompiledGraph(const ir::Graph& graph, const ir::CpuTarget& target, bool fuse = true);

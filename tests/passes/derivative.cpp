@@ -5,7 +5,6 @@
 #include <pthread.h>
 
 #include <ctime>
-#include <regex>
 #include <set>
 
 #include "ir/error.h"
@@ -13,6 +12,7 @@
 #include "tests/catch.h"
 #include "tests/passes/derivative_cases.h"
 #include "tests/passes/derivative_check.h"
+#include "tests/passes/graph_text.h"
 
 using namespace braze;
 using namespace braze::ir;
@@ -29,12 +29,6 @@ Graph elementwise(Op op, Shape shape) {
   }
   graph.results = {{graph.add(op, in), 0}};
   return graph;
-}
-
-// One statement a line, which the texts leave out.
-Graph parsed(const std::string& body) {
-  static const std::regex statement(" (%[0-9]+(:[0-9]+)? = |return )");
-  return parse_graph("braze.ir 1\ngraph f(" + std::regex_replace(body, statement, "\n  $1") + "\n");
 }
 
 double value(const HostArray& a) { return test::at(a, 0); }
