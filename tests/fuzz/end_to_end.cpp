@@ -32,8 +32,7 @@ runtime::Block guarded(const ir::HostArray& array) {
   invariant(mprotect(start + inner, static_cast<std::size_t>(page), PROT_NONE) == 0, "a page cannot be protected");
   char* data = start + inner - bytes;
   if (bytes > 0) std::memcpy(data, array.data.get(), static_cast<std::size_t>(bytes));
-  return runtime::Block::borrow(
-      data, bytes, [start, whole] { munmap(start, static_cast<std::size_t>(whole)); }, false);
+  return runtime::Block::borrow(data, bytes, [start, whole] { munmap(start, static_cast<std::size_t>(whole)); }, false);
 }
 
 double as_double(const ir::HostArray& array, std::int64_t i) {

@@ -74,8 +74,7 @@ void Runner::with_number(const Step& s, bool in_place) {
   const DType result = ir::result_type(s.op, type);
   if (in_place) {
     say("v{}.{}_({});", s.a, name(s.op), n);
-    return write(
-        s.a, [&] { row(binaries(), s.op).in_place(tensor(s.a), n); }, cast(*bits, result, type));
+    return write(s.a, [&] { row(binaries(), s.op).in_place(tensor(s.a), n); }, cast(*bits, result, type));
   }
   say("v{} = {}(v{}, {});", s.out, name(s.op), s.a, n);
   define(s.out, row(binaries(), s.op).make(tensor(s.a), n), result, model(s.a).sizes, *bits);

@@ -13,8 +13,7 @@ void Runner::copy_in(const Step& s) {
   if (!from || (s.a != s.b && model(s.a).meets(model(s.b)))) return;
   if (model(s.a).repeats() && model(s.a).is(model(s.b))) return;  // PyTorch copies nothing, and refuses nothing
   say("v{}.copy_(v{});", s.a, s.b);
-  write(
-      s.a, [&] { tensor(s.a).copy_(tensor(s.b)); }, cast(from->read(), from->type(), model(s.a).type()));
+  write(s.a, [&] { tensor(s.a).copy_(tensor(s.b)); }, cast(from->read(), from->type(), model(s.a).type()));
 }
 
 void Runner::assign_through(const Step& s) {
@@ -53,9 +52,8 @@ void Runner::compiled(const Step& s) {
   const auto op = [&](Op o) { return *values(o, type, sizes, {model(s.a), model(s.b)}); };
   const Tensor arguments[] = {tensor(s.a), tensor(s.b)};
   if (s.kind == Step::Kind::compiled) {
-    static const CompiledFunction f([](std::span<const Tensor> in) {
-      return std::vector<Tensor>{maximum(in[0], in[1]), minimum(in[0], in[1])};
-    });
+    static const CompiledFunction f(
+        [](std::span<const Tensor> in) { return std::vector<Tensor>{maximum(in[0], in[1]), minimum(in[0], in[1])}; });
     say("v{} = compiled(maximum)(v{}, v{});", s.out, s.a, s.b);
     const auto bits = op(Op::maximum);
     return define(s.out, f(arguments)[0], type, sizes, bits);
