@@ -140,6 +140,20 @@ void add_user_functions(nb::module_& m) {
           false));
     });
   });
+  const auto check_with = [](auto checker) {
+    return [checker](nb::handle function, nb::handle inputs, double eps, double atol, double rtol, bool raise_exception) {
+      return object([&] {
+        const auto call = [&](std::span<const Tensor> tensors) {
+          const Object list = Object::steal(PyList_New(0));
+          for (const Tensor& t : tensors) check(PyList_Append(list.get(), Object::steal(wrap(t)).get()));
+          return tensors_of(Object::steal(PyObject_CallOneArg(function.ptr(), list.get())).get());
+        };
+        return to_python(checker(call, tensors_of(inputs), {eps, atol, rtol, raise_exception}));
+      });
+    };
+  };
+  m.def("gradcheck", check_with(&autograd::gradcheck));
+  m.def("gradgradcheck", check_with(&autograd::gradgradcheck));
   m.def("output_again",
         [](nb::handle t, std::uint32_t k) { return object([&] { return wrap(autograd::output_again(tensor_argument(t), k)); }); });
 }
