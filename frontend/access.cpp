@@ -326,7 +326,8 @@ void write_at(TensorImpl& tensor, const engine::Value& positions, const engine::
     require<NotImplementedError>(combine == assign || combine == add,
                                  "reducing into a tensor of '{}' is not implemented but by sums", info(tensor.dtype()).scalar_name);
     const Tensor reals = stored_pairs(tensor);
-    write_at(*reals.impl(), pair_positions(positions, where), tensor.conjugate ? conjugated(values, where) : values, combine, where);
+    write_at(*reals.impl(), pair_positions(positions, where), tensor.conjugate ? conjugated(values, where) : values, combine,
+             where);
     tensor.cut = reals.impl()->cut;
     return;
   }
@@ -382,7 +383,8 @@ Tensor make_view(const Tensor& base, Geometry geometry, DType dtype) {
   Tensor view = on_storage(impl.storage, dtype, std::move(geometry));
   view.impl()->conjugate = impl.conjugate && is_complex(dtype);
   view.impl()->base = impl.base ? impl.base : Pointer<TensorImpl>::share(&impl);
-  if (impl.leaf || impl.cut || impl.autograd || impl.storage->value()->has(engine::Node::differentiable)) track_view(*view.impl(), impl);
+  if (impl.leaf || impl.cut || impl.autograd || impl.storage->value()->has(engine::Node::differentiable))
+    track_view(*view.impl(), impl);
   return view;
 }
 

@@ -49,7 +49,9 @@ Tensor exponential_linear(const In& x, double alpha, double scale, double input_
 }  // namespace
 
 Tensor elu(const In& x, double alpha) {
-  const GradientScope scope(GradientName::EluBackward0); return exponential_linear(x, alpha, 1, 1); }
+  const GradientScope scope(GradientName::EluBackward0);
+  return exponential_linear(x, alpha, 1, 1);
+}
 
 Tensor celu(const In& x, double alpha) {
   const GradientScope scope(GradientName::CeluBackward0);
@@ -58,7 +60,9 @@ Tensor celu(const In& x, double alpha) {
 }
 
 Tensor selu(const In& x) {
-  const GradientScope scope(GradientName::EluBackward0); return exponential_linear(x, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1); }
+  const GradientScope scope(GradientName::EluBackward0);
+  return exponential_linear(x, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1);
+}
 
 Tensor leaky_relu(const In& x, double negative_slope) {
   const GradientScope scope(GradientName::LeakyReluBackward0);

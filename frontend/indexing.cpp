@@ -6,6 +6,7 @@
 // writing costs what it writes.
 #include <algorithm>
 
+#include "braze/func.h"
 #include "braze/functions.h"
 #include "frontend/autograd/names.h"
 #include "frontend/linalg.h"
@@ -105,10 +106,11 @@ class Resolver {
   void add_tensor(const Tensor& index) {
     const DType type = index.dtype();
     if (is_mask(index)) return add_mask(index);
+    // PyTorch reads a single integer and selects: a view. One that differs along a batch cannot be read (func::vmap).
+    if (index.dim() == 0 && is_integer(type) && !(func::mapping() && !engine::known(read(checked(index), {}))))
+      return add(Index(index.item_int()));
     require<IndexError>(type == DType::i64 || type == DType::i32,
                         "tensors used as indices must be long, int, byte or bool tensors, not {}", info(type).torch_name);
-    // PyTorch reads a single integer and selects: a view.
-    if (index.dim() == 0) return add(Index(index.item_int()));
     out_.tensors.push_back({axis_++, index.to(DType::i64)});
     ++shown_;
   }

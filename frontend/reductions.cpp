@@ -1,7 +1,7 @@
 // Rows of the table reduce dense row-major values; here dims are checked, keepdim is undone and the operand is handed over in its
 // storage order, so that a transposed tensor sums as it lies in memory.
-#include "frontend/autograd/names.h"
 #include "frontend/reductions.h"
+#include "frontend/autograd/names.h"
 
 #include <bit>
 #include <numeric>

@@ -37,7 +37,8 @@ void Storage::hold(const engine::Value& value) {
 // A buffer that from now on only pending nodes own counts as pinned until the last of them is gone.
 void Storage::let_go(const engine::Value& value) {
   if (value->holders.fetch_sub(1, std::memory_order_acq_rel) != 1 || !value->evaluated()) return;
-  if (value->references.load(std::memory_order_acquire) > 1 && !value->has(engine::Node::kept) && !value->pinned.exchange(true, std::memory_order_acq_rel))
+  if (value->references.load(std::memory_order_acquire) > 1 && !value->has(engine::Node::kept) &&
+      !value->pinned.exchange(true, std::memory_order_acq_rel))
     engine::pinned_bytes().fetch_add(bytes_of(value), std::memory_order_relaxed);
 }
 

@@ -255,10 +255,22 @@ std::int64_t batch_size(std::span<const Tensor> arguments, std::span<const std::
   return sizes[0];
 }
 
+thread_local int mapping_depth = 0;
+
+struct MappingScope {
+  MappingScope() { ++mapping_depth; }
+  ~MappingScope() { --mapping_depth; }
+};
+
+// The default generator's state: another one after each draw.
+Value random_stream() { return read(checked(get_rng_state()), {}); }
+
 }  // namespace
 
+bool mapping() { return mapping_depth > 0; }
+
 Tensors vmap(const Function& f, std::span<const Tensor> arguments, std::span<const std::optional<std::int64_t>> in_dims,
-             std::span<const std::int64_t> out_dims) {
+             std::span<const std::int64_t> out_dims, Randomness randomness) {
   std::vector<std::optional<std::int64_t>> dims(in_dims.begin(), in_dims.end());
   if (dims.empty()) dims.assign(arguments.size(), 0);
   require<ValueError>(dims.size() == arguments.size(), "vmap: {} in_dims for {} arguments", dims.size(), arguments.size());
@@ -279,8 +291,14 @@ Tensors vmap(const Function& f, std::span<const Tensor> arguments, std::span<con
   Tensors results;
   std::vector<Value> values;
   {
+    const Value stream = random_stream();
     const engine::Tracing tracing;
+    const MappingScope scope;
     results = f(elements);
+    require(randomness == Randomness::same || stream == random_stream(),
+            "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness "
+            "flags "
+            "on vmap or perform the randomness operation out of vmap");
     values = values_of(results, "vmap");
   }
   require<ValueError>(out_dims.size() <= 1 || out_dims.size() == results.size(), "vmap: {} out_dims for {} results",

@@ -205,7 +205,9 @@ Tensor ViewMethods::squeeze() const {
 }
 
 Tensor ViewMethods::squeeze(std::int64_t dim) const {
-  const GradientScope scope(GradientName::SqueezeBackward1); return squeeze(SizesView{dim}); }
+  const GradientScope scope(GradientName::SqueezeBackward1);
+  return squeeze(SizesView{dim});
+}
 
 Tensor ViewMethods::squeeze(SizesView dims) const {
   const GradientScope scope(GradientName::SqueezeBackward2);

@@ -42,14 +42,15 @@ class UserGradient final : public CustomGradient {
   std::vector<engine::Value> pull(std::span<const engine::Value> cotangents) override {
     std::vector<Tensor> gradients;
     for (std::size_t k = 0; k < out_.size(); ++k)
-      gradients.push_back(cotangents[k]        ? wrap(cotangents[k], out_[k].type)
+      gradients.push_back(cotangents[k]  ? wrap(cotangents[k], out_[k].type)
                           : materialize_ ? zeros(out_[k].sizes, {out_[k].type})
                                          : Tensor());
     const std::vector<Tensor> found = call(gradients);
     // Too many are no error as long as they are undefined.
     bool fits = found.size() >= inputs.size();
     for (std::size_t k = inputs.size(); k < found.size(); ++k) fits = fits && !found[k].defined();
-    require(fits, "function {} returned an incorrect number of gradients (expected {}, got {})", name_, inputs.size(), found.size());
+    require(fits, "function {} returned an incorrect number of gradients (expected {}, got {})", name_, inputs.size(),
+            found.size());
     std::vector<engine::Value> values(inputs.size());
     for (std::size_t k = 0; k < inputs.size(); ++k)
       if (inputs[k] && found[k].defined()) values[k] = fitting(found[k], k);
@@ -75,11 +76,14 @@ class UserGradient final : public CustomGradient {
       bool fits = given.size() >= wanted.size();
       const std::size_t added = fits ? given.size() - wanted.size() : 0;
       for (std::size_t i = 0; fits && i < given.size(); ++i) {
-        if (i < added || (wanted[i - added] == 1 && given[i] != 1)) dims.push_back(static_cast<std::int64_t>(i));
-        else fits = wanted[i - added] == given[i];
+        if (i < added || (wanted[i - added] == 1 && given[i] != 1))
+          dims.push_back(static_cast<std::int64_t>(i));
+        else
+          fits = wanted[i - added] == given[i];
       }
-      require<ShapeError>(fits, "Function {} returned an invalid gradient at index {} - got {} but expected shape compatible with {}", name_,
-                          k, sizes_text(given), sizes_text(wanted));
+      require<ShapeError>(fits,
+                          "Function {} returned an invalid gradient at index {} - got {} but expected shape compatible with {}",
+                          name_, k, sizes_text(given), sizes_text(wanted));
       gradient = (dims.empty() ? gradient : gradient.sum(dims)).reshape(wanted);
     }
     return read_as(checked(gradient), in_[k].type, {});
@@ -99,8 +103,8 @@ class UserGradient final : public CustomGradient {
 }  // namespace
 
 std::vector<Tensor> with_gradient(std::span<const Tensor> inputs, std::span<const Tensor> outputs, std::string name,
-                                  std::function<std::vector<Tensor>(std::span<const Tensor>)> backward, std::function<void()> release,
-                                  bool materialize) {
+                                  std::function<std::vector<Tensor>(std::span<const Tensor>)> backward,
+                                  std::function<void()> release, bool materialize) {
   bool any = false;
   for (const Tensor& t : inputs) any = any || (t.defined() && t.requires_grad());
   if (!any || !is_grad_enabled()) return {outputs.begin(), outputs.end()};
@@ -128,10 +132,11 @@ Tensor output_again(const Tensor& output, std::uint32_t number) {
 }
 
 const std::vector<Tensor>& Context::saved_tensors() const {
-  require(!released_,
-          "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). "
-          "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if "
-          "you need to backward through the graph a second time or if you need to access saved tensors after calling backward.");
+  require(
+      !released_,
+      "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). "
+      "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if "
+      "you need to backward through the graph a second time or if you need to access saved tensors after calling backward.");
   return saved_;
 }
 

@@ -50,7 +50,8 @@ Tensor hessian(const Map& function, const Tensor& input, bool create_graph) {
 std::pair<Tensor, Tensor> vjp(const Map& function, const Tensor& input, const Tensor& v, bool create_graph) {
   const EnableGradGuard on;
   const Tensor x = fresh(input, create_graph), y = function(x);
-  require(v.defined() || y.numel() == 1, "The vector v can only be None if the user-provided function returns a single Tensor with a single "
+  require(v.defined() || y.numel() == 1,
+          "The vector v can only be None if the user-provided function returns a single Tensor with a single "
           "element.");
   const Tensor g = gradient(y, x, v, create_graph);
   return {create_graph ? y : y.detach(), g};
@@ -112,8 +113,9 @@ bool gradcheck(const TensorFunction& function, std::span<const Tensor> inputs, c
     require(!options.raise_exception, "{}", why);
     return false;
   };
-  require<ValueError>(std::any_of(inputs.begin(), inputs.end(), [](const Tensor& t) { return t.requires_grad(); }),
-                      "gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True.");
+  require<ValueError>(
+      std::any_of(inputs.begin(), inputs.end(), [](const Tensor& t) { return t.requires_grad(); }),
+      "gradcheck expects at least one input tensor to require gradient, but none of the them have requires_grad=True.");
   const std::vector<Tensor> given(inputs.begin(), inputs.end()), outputs = function(inputs);
   for (std::size_t o = 0; o < outputs.size(); ++o) {
     if (!is_float(outputs[o].dtype())) continue;
@@ -124,11 +126,13 @@ bool gradcheck(const TensorFunction& function, std::span<const Tensor> inputs, c
         const std::vector<double> analytical = row_of(outputs[o], inputs[i], k);
         for (std::size_t e = 0; e < analytical.size(); ++e) {
           const double n = numerical[e][static_cast<std::size_t>(k)], a = analytical[e];
-          if (std::isnan(n) && std::isnan(a)) return refuse(fmt::format("gradcheck met NaN: output {} with respect to input {}, at {} and {}", o, i, k, e));
+          if (std::isnan(n) && std::isnan(a))
+            return refuse(fmt::format("gradcheck met NaN: output {} with respect to input {}, at {} and {}", o, i, k, e));
           if (!(std::abs(n - a) <= options.atol + options.rtol * std::abs(n)) && n != a)
-            return refuse(fmt::format("Jacobian mismatch for output {} with respect to input {},\nnumerical:{}\nanalytical:{}\nat element {} of "
-                                      "the output and {} of the input",
-                                      o, i, n, a, k, e));
+            return refuse(fmt::format(
+                "Jacobian mismatch for output {} with respect to input {},\nnumerical:{}\nanalytical:{}\nat element {} of "
+                "the output and {} of the input",
+                o, i, n, a, k, e));
         }
       }
     }

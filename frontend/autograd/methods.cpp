@@ -19,7 +19,7 @@ std::uint64_t next_hook() {
 
 // Forgets a hook when it is called; the tensor may be gone by then.
 template <class List>
-HookHandle handle(AutogradMeta& meta, List AutogradMeta::*list, std::uint64_t id) {
+HookHandle handle(AutogradMeta& meta, List AutogradMeta::* list, std::uint64_t id) {
   meta.retain();
   const std::shared_ptr<AutogradMeta> held(&meta, [](AutogradMeta* m) { m->drop(); });
   return HookHandle([held, list, id] { std::erase_if((*held).*list, [&](const auto& hook) { return hook.id == id; }); });
@@ -37,11 +37,13 @@ std::vector<Root> roots_of(std::span<const Tensor> tensors, std::span<const Tens
     Tensor gradient = i < gradients.size() ? gradients[i] : Tensor();
     if (!gradient.defined()) {
       require(t.numel() == 1, "grad can be implicitly created only for scalar outputs");
-      require(is_float(t.dtype()), "grad can be implicitly created only for real scalar outputs but got {}", info(t.dtype()).torch_name);
+      require(is_float(t.dtype()), "grad can be implicitly created only for real scalar outputs but got {}",
+              info(t.dtype()).torch_name);
       gradient = ones(t.sizes(), {t.dtype()});
     }
-    require<ShapeError>(gradient.sizes() == t.sizes(), "Mismatch in shape: grad_output[{}] has a shape of {} and output[{}] has a shape of {}.",
-            i, shown_size(gradient), i, shown_size(t));
+    require<ShapeError>(gradient.sizes() == t.sizes(),
+                        "Mismatch in shape: grad_output[{}] has a shape of {} and output[{}] has a shape of {}.", i,
+                        shown_size(gradient), i, shown_size(t));
     const EnableGradGuard on;
     const engine::Value value = read_as(impl, t.dtype(), {});
     const AutoGradMode mode(create_graph);
@@ -77,7 +79,8 @@ Tensor& AutogradMethods::requires_grad_(bool on) {
   TensorImpl& impl = checked(self_of(this));
   if (!impl.leaf && braze::requires_grad(impl)) {
     require(on,
-            "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that doesn't "
+            "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that "
+            "doesn't "
             "require differentiation use var_no_grad = var.detach().");
     return self_of(this);
   }
@@ -97,8 +100,10 @@ Tensor AutogradMethods::grad() const {
   if (!is_leaf() && !retains_grad())
     if (const Host* host = engine::current_host.load(std::memory_order_acquire); host && host->warn)
       host->warn(
-          "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated during "
-          "autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the "
+          "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be populated "
+          "during "
+          "autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on "
+          "the "
           "non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead.");
   return impl.autograd ? impl.autograd->grad : Tensor();
 }
@@ -111,12 +116,14 @@ void AutogradMethods::set_grad(const Tensor& grad) const {
     return;
   }
   require(grad.impl() != &impl, "can't assign Variable as its own grad");
-  require(grad.dtype() == self.dtype(),
-          "attempting to assign a gradient with dtype '{}' to a tensor with dtype '{}'. Please ensure that the gradient and the tensor "
-          "have the same dtype",
-          info(grad.dtype()).torch_name, info(self.dtype()).torch_name);
+  require(
+      grad.dtype() == self.dtype(),
+      "attempting to assign a gradient with dtype '{}' to a tensor with dtype '{}'. Please ensure that the gradient and the tensor "
+      "have the same dtype",
+      info(grad.dtype()).torch_name, info(self.dtype()).torch_name);
   require(grad.sizes() == self.sizes(),
-          "attempting to assign a gradient of size '{}' to a tensor of size '{}'. Please ensure that the gradient and the tensor are the "
+          "attempting to assign a gradient of size '{}' to a tensor of size '{}'. Please ensure that the gradient and the tensor "
+          "are the "
           "same size",
           sizes_text(grad.sizes()), sizes_text(self.sizes()));
   meta_of(impl).grad = grad;
@@ -166,12 +173,13 @@ void AutogradMethods::backward(const Tensor& gradient, std::optional<bool> retai
 
 namespace autograd {
 
-void backward(std::span<const Tensor> tensors, std::span<const Tensor> gradients, std::optional<bool> retain_graph, bool create_graph,
-              std::span<const Tensor> inputs) {
+void backward(std::span<const Tensor> tensors, std::span<const Tensor> gradients, std::optional<bool> retain_graph,
+              bool create_graph, std::span<const Tensor> inputs) {
   require(gradients.empty() || gradients.size() == tensors.size(), "got {} tensors and {} gradients", tensors.size(),
           gradients.size());
   const std::vector<Target> targets = targets_of(inputs);
-  run_backward(roots_of(tensors, gradients, create_graph), targets, true, {retain_graph.value_or(create_graph), create_graph}, nullptr);
+  run_backward(roots_of(tensors, gradients, create_graph), targets, true, {retain_graph.value_or(create_graph), create_graph},
+               nullptr);
 }
 
 std::vector<Tensor> grad(std::span<const Tensor> outputs, std::span<const Tensor> inputs, std::span<const Tensor> grad_outputs,
@@ -185,10 +193,11 @@ std::vector<Tensor> grad(std::span<const Tensor> outputs, std::span<const Tensor
                {options.retain_graph.value_or(options.create_graph), options.create_graph}, &found);
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (found[i].defined()) continue;
-    require(options.allow_unused || options.materialize_grads,
-            "The differentiated Tensor at index {} appears to not have been used in the graph. Set allow_unused=True if this is the "
-            "desired behavior.",
-            i);
+    require(
+        options.allow_unused || options.materialize_grads,
+        "The differentiated Tensor at index {} appears to not have been used in the graph. Set allow_unused=True if this is the "
+        "desired behavior.",
+        i);
     if (options.materialize_grads) found[i] = zeros(inputs[i].sizes(), {inputs[i].dtype()});
   }
   return found;
@@ -199,7 +208,7 @@ std::vector<Tensor> grad(std::span<const Tensor> outputs, std::span<const Tensor
 // ---- grad_fn ----
 
 struct GradFn::Impl {
-  engine::Value value;           // a node that carries the step
+  engine::Value value;               // a node that carries the step
   CustomGradient* custom = nullptr;  // or the function that its outputs stand for, held by `value`
 };
 

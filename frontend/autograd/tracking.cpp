@@ -32,7 +32,8 @@ engine::Value overwritten(engine::Value before, const engine::Value& now, bool c
   // Of a chain of writes that pass on the first value's derivative, only that value is kept.
   if (!constant)
     if (const auto* output = dynamic_cast<const CustomOutput*>(before->gradient()))
-      if (const auto* write = dynamic_cast<const Overwritten*>(output->custom); write && write->passes_on()) before = write->inputs[0];
+      if (const auto* write = dynamic_cast<const Overwritten*>(output->custom); write && write->passes_on())
+        before = write->inputs[0];
   auto* custom = new Overwritten(before, now, constant);
   auto* output = new CustomOutput(custom, 0);
   custom->drop();
@@ -127,11 +128,12 @@ void require_no_leaf(const TensorImpl& tensor) {
   if (!engine::grad_enabled()) return;
   require(!tensor.leaf, "a leaf Variable that requires grad is being used in an in-place operation.");
   if (tensor.cut || !tensor.base) {
-    require(!tensor.cut || !tensor.base || !requires_grad(*tensor.base),
-            "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case is "
-            "ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both "
-            "inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be "
-            "tracked).");
+    require(
+        !tensor.cut || !tensor.base || !requires_grad(*tensor.base),
+        "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case is "
+        "ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both "
+        "inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be "
+        "tracked).");
     return;
   }
   require(!tensor.base->leaf, "a view of a leaf Variable that requires grad is being used in an in-place operation.");

@@ -171,6 +171,8 @@ class Tracing {
   ~Tracing();
 };
 bool tracing();
+// Whether the value can be had, though something is traced: it depends on no placeholder.
+bool known(const Value& value);
 
 // BRAZE_EXPLAIN=flush,compile,fuse: why each evaluation, compilation and missed fusion happened. Lines go to the log sink.
 enum class Explain : std::uint8_t { flush = 1, compile = 2, fuse = 4 };

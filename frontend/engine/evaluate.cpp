@@ -185,6 +185,13 @@ void walk_now(std::span<const Value> roots, const WalkOptions& options, Walk& ou
   while (walk(roots, options, out), out.busy) engine_state().published.wait(lock);
 }
 
+bool known(const Value& value) {
+  if (!tracing() || value->evaluated()) return true;
+  Walk found;
+  walk_now({&value, 1}, {.donate = false}, found);
+  return found.placeholder == nullptr;
+}
+
 passes::Module pending_module(std::span<const Value> values) {
   Walk found;
   passes::Module module;

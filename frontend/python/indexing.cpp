@@ -38,11 +38,7 @@ Index entry(PyObject* p) {
   if (p == Py_Ellipsis) return ellipsis;
   if (p == Py_None) return newaxis;
   if (is_boolean(p)) return PyObject_IsTrue(p) == 1;
-  if (is_tensor(p)) {
-    const Tensor& t = tensor_of(p);
-    if (t.dim() == 0 && is_integer(p) && t.dtype() != DType::u8) return t.item_int();  // a uint8 is a mask
-    return t;
-  }
+  if (is_tensor(p)) return tensor_of(p);
   if (is_integer(p)) return to_integer(p);
   if (PyList_Check(p) || PyTuple_Check(p) || PySequence_Check(p)) return tensor_of(as_tensor(p).get());
   if (PyIndex_Check(p)) return to_integer(Object::steal(PyNumber_Index(p)).get());

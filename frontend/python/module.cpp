@@ -13,6 +13,7 @@
 #include "frontend/python/hooks.h"
 #include "frontend/python/memory.h"
 #include "frontend/python/signature.h"
+#include "frontend/python/transforms.h"
 #include "frontend/python/types.h"
 
 namespace nb = nanobind;
@@ -177,6 +178,7 @@ NB_MODULE(_braze, m) {
     register_python_types(device.ptr(), layout.ptr(), memory_format.ptr());
   });
   add_autograd(m);
+  add_transforms(m);
   add_memory(m);
   add_tensor_helpers(m);
   add_engine(m);

@@ -344,7 +344,8 @@ int set_requires_grad(PyObject* self, PyObject* value, void*) {
 int set_grad(PyObject* self, PyObject* value, void*) {
   return guarded_status([&] {
     if (!value || value == Py_None) return tensor_of(self).set_grad({});
-    if (!is_tensor(value)) raise(PyExc_TypeError, "assigned grad expected to be a Tensor or None but got grad of type {}", type_name(value));
+    if (!is_tensor(value))
+      raise(PyExc_TypeError, "assigned grad expected to be a Tensor or None but got grad of type {}", type_name(value));
     tensor_of(self).set_grad(tensor_of(value));
   });
 }

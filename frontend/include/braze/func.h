@@ -25,8 +25,13 @@ using Function = std::function<Tensors(std::span<const Tensor>)>;
 
 // f over dim in_dims[i] of argument i (none: the argument is the same for all elements; an empty list: 0 for all); the new dim of result i is
 // out_dims[i] (a single one serves for all). Throws ValueError where sizes differ or nothing is mapped.
+// `randomness`: whether f may draw from the default generator; `same`: the same numbers for all elements.
+enum class Randomness { error, same };
 Tensors vmap(const Function& f, std::span<const Tensor> arguments, std::span<const std::optional<std::int64_t>> in_dims = {},
-             std::span<const std::int64_t> out_dims = {});
+             std::span<const std::int64_t> out_dims = {}, Randomness randomness = Randomness::error);
+
+// Whether this thread is inside of the function of a vmap.
+bool mapping();
 
 struct Gradients {
   Tensors gradients;  // of result 0, in the arguments asked for

@@ -57,8 +57,10 @@ def __getattr__(name):
             return _importlib.import_module("." + name, __name__)
         except ModuleNotFoundError:
             pass
+    if name == "vmap":
+        return _importlib.import_module(".func", __name__).vmap
     return _absent(name)
 
 
 def __dir__():
-    return sorted(set(globals()) | set(_lazy))
+    return sorted(set(globals()) | {*_lazy, "vmap"})

@@ -1,126 +1,115 @@
-"""Functions of functions. https://pytorch.org/docs/stable/func.html"""
+"""Functions of functions: derivatives and batches. https://pytorch.org/docs/stable/func.html
+
+The mathematics is C++'s (braze/func.h); here arguments and results are unnested to lists of tensors and nested again."""
 import functools
 
+from . import _braze
 from ._braze import Tensor
-from ._grad_mode import enable_grad
-from . import autograd as _autograd
+from ._engine import _flatten, _refill
 
 
-def _flatten(value):
-    """The tensors of a nest, and how to put others in their place."""
-    if isinstance(value, Tensor):
-        return [value], lambda leaves: leaves[0]
-    if isinstance(value, (tuple, list)):
-        parts = [_flatten(v) for v in value]
-
-        def build(leaves):
-            made, at = [], 0
-            for found, put in parts:
-                made.append(put(leaves[at:at + len(found)]))
-                at += len(found)
-            return type(value)(*made) if hasattr(value, "_fields") else type(value)(made)
-        return [t for found, _ in parts for t in found], build
-    if isinstance(value, dict):
-        found, put = _flatten(list(value.values()))
-        return found, lambda leaves: dict(zip(value, put(leaves)))
-    return [], lambda leaves: value
+def _nested(shape, tensors):
+    return _refill(shape, iter(tensors))
 
 
-def _chosen(argnums, count):
+class _OnTensors:
+    """`func` as a function of the tensors in its arguments, which remembers how its results nest. With `has_aux` its second result goes
+    last and is not differentiated."""
+
+    def __init__(self, transform, func, refill, has_aux=False):
+        self._transform, self._func, self._refill, self._has_aux = transform, func, refill, has_aux
+        self.shape = self.aux_shape = None
+        self.count = 0  # of tensors in the first result
+
+    def __call__(self, tensors):
+        args, kwargs = self._refill(tensors)
+        result = self._func(*args, **kwargs)
+        aux = ()
+        if self._has_aux:
+            if not (isinstance(result, tuple) and len(result) == 2):
+                raise RuntimeError(f"{self._transform}(f)(*args): output of function f should be a tuple: (output, aux) if has_aux is True")
+            result, aux = result
+        found, self.shape = _flatten(result)
+        self._check(result, found)
+        self.count = len(found)
+        others, self.aux_shape = _flatten(aux)
+        return found + others
+
+    def _check(self, result, found):
+        def walk(part):
+            if isinstance(part, (tuple, list)):
+                for item in part:
+                    walk(item)
+            elif isinstance(part, dict):
+                for item in part.values():
+                    walk(item)
+            elif not isinstance(part, Tensor):
+                if self._transform == "vmap":
+                    raise ValueError(f"vmap: the function must only return Tensors, got type {type(part)}")
+                raise RuntimeError(f"{self._transform}(f)(*args): expected f to return tensors, got {type(part).__name__}")
+        walk(result)
+
+    def output(self, tensors):
+        return _nested(self.shape, tensors[:self.count])
+
+    def aux(self, tensors):
+        return _nested(self.aux_shape, tensors[self.count:])
+
+
+def _chosen(transform, argnums, args):
+    """The tensors of the chosen arguments; how a call is made with others in their place; the nest of each argument."""
     numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     for n in numbers:
-        if not -count <= n < count:
-            raise RuntimeError(f"Got argnum={n}, but only {count} positional inputs")
-    return [n % count for n in numbers]
-
-
-def _entered(args, argnums):
-    """The arguments with the chosen ones replaced by tensors to differentiate in. A tensor that is differentiable already stays part of
-    what it came from, so that nests differentiate each level by itself."""
-    numbers = _chosen(argnums, len(args))
-    args, tensors, shapes = list(args), [], []
+        if not isinstance(n, int):
+            raise RuntimeError(f"{transform}: argnums must be an int or a tuple of ints, got {type(n).__name__}")
+        if not -len(args) <= n < len(args):
+            raise RuntimeError(f"Got argnum={n}, but only {len(args)} positional inputs")
+    numbers = [n % len(args) for n in numbers]
+    if len(set(numbers)) != len(numbers):
+        raise RuntimeError(f"argnums elements must be unique, got {argnums}")
+    tensors, shapes = [], []
     for n in numbers:
-        found, put = _flatten(args[n])
-        fresh = [x.view_as(x) if x.requires_grad else x.detach().requires_grad_() for x in found]
-        args[n] = put(fresh)
-        tensors += fresh
-        shapes.append((len(found), put))
-    return args, tensors, shapes
+        found, shape = _flatten(args[n])
+        if not found:
+            raise RuntimeError(f"{transform}: argument {n} has no tensor to differentiate in")
+        tensors += found
+        shapes.append((len(found), shape))
+
+    def refill(given, kwargs):
+        given, made = iter(given), list(args)
+        for n, (_, shape) in zip(numbers, shapes):
+            made[n] = _refill(shape, given)
+        return made, kwargs
+    return tensors, shapes, refill
 
 
-def _rebuilt(gradients, shapes, argnums):
-    made, at = [], 0
-    for count, put in shapes:
-        made.append(put(list(gradients[at:at + count])))
-        at += count
-    return made[0] if isinstance(argnums, int) else tuple(made)
-
-
-def _outer(*values):
-    """Whether an enclosing derivative looks on."""
-    return any(x.requires_grad for v in values for x in _flatten(v)[0])
-
-
-def _gradients(outputs, tensors, vectors, keep):
-    from . import zeros_like
-    pairs = [(y, v) for y, v in zip(outputs, vectors) if y.requires_grad]
-    if not pairs:
-        return tuple(zeros_like(x) for x in tensors)
-    return _autograd.grad([y for y, _ in pairs], tensors, [v for _, v in pairs], retain_graph=True, create_graph=keep,
-                          materialize_grads=True)
-
-
-def _left(value, keep):
-    found, put = _flatten(value)
-    return value if keep else put([t.detach() for t in found])
+def _by_argument(argnums, shapes, tensors):
+    """Tensors in the nests of the arguments that they belong to."""
+    given = iter(tensors)
+    nests = tuple(_refill(shape, given) for _, shape in shapes)
+    return nests[0] if isinstance(argnums, int) else nests
 
 
 def grad_and_value(func, argnums=0, has_aux=False):
-    """A function that gives the gradient of `func`, and its value."""
+    """A function that gives the gradient of `func`, which returns a tensor without dims, and that value.
+
+    https://pytorch.org/docs/stable/generated/torch.func.grad_and_value.html"""
     @functools.wraps(func)
-    @enable_grad()
     def wrapper(*args, **kwargs):
-        entered, tensors, shapes = _entered(args, argnums)
-        result = func(*entered, **kwargs)
-        aux = None
-        if has_aux:
-            if not (isinstance(result, tuple) and len(result) == 2):
-                raise RuntimeError("grad_and_value(f)(*args): output of function f should be a tuple: (output, aux) if has_aux is True")
-            result, aux = result
-        if not isinstance(result, Tensor):
-            raise RuntimeError("Expected f(*args) to return a Tensor")
-        if result.dim() != 0:
-            raise RuntimeError(f"Expected f(*args) to return a scalar tensor, got tensor with {result.dim()} dims. Maybe you wanted to "
-                               "use the vjp or jacrev APIs instead?")
-        keep = _outer(args, tuple(kwargs.values())) or _captures(result, tensors)
-        gradient = _rebuilt(_gradients((result,), tensors, (None,), True), shapes, argnums)
-        gradient, value = _left(gradient, keep), _left(result, keep)
-        return (gradient, (value, _left(aux, keep))) if has_aux else (gradient, value)
+        tensors, shapes, refill = _chosen("grad", argnums, args)
+        call = _OnTensors("grad", func, lambda given: refill(given, kwargs), has_aux)
+        gradients, results = _braze.func_grad_and_value(call, tensors)
+        if call.count != 1:
+            raise RuntimeError(f"grad: expected f(*args) to return one tensor, got {call.count}")
+        gradient, value = _by_argument(argnums, shapes, gradients), call.output(results)
+        return (gradient, (value, call.aux(results))) if has_aux else (gradient, value)
     return wrapper
 
 
-def _captures(result, tensors):
-    """Whether the result depends on a tensor that requires grad and is no argument: then it stays differentiable in that."""
-    if not result.requires_grad:
-        return False
-    own = {hash(t.grad_fn) if t.grad_fn is not None else None for t in tensors}
-    leaves = {id(t) for t in tensors}
-    seen, stack = set(), [result.grad_fn]
-    while stack:
-        step = stack.pop()
-        if step is None or step in seen or hash(step) in own:
-            continue
-        seen.add(step)
-        if type(step).__name__ == "AccumulateGrad":
-            if id(step.variable) not in leaves:
-                return True
-            continue
-        stack += [following for following, _ in step.next_functions]
-    return False
-
-
 def grad(func, argnums=0, has_aux=False):
-    """A function that gives the gradient of `func`, which returns one element."""
+    """A function that gives the gradient of `func`, which returns a tensor without dims.
+
+    https://pytorch.org/docs/stable/generated/torch.func.grad.html"""
     both = grad_and_value(func, argnums, has_aux)
 
     @functools.wraps(func)
@@ -130,107 +119,139 @@ def grad(func, argnums=0, has_aux=False):
     return wrapper
 
 
-@enable_grad()
 def vjp(func, *primals, has_aux=False):
-    """The function's value, and a function that takes a cotangent to the arguments' cotangents."""
-    entered, tensors, shapes = _entered(primals, tuple(range(len(primals))))
-    result = func(*entered)
-    aux = None
-    if has_aux:
-        result, aux = result
-    outputs, _ = _flatten(result)
-    keep = _outer(primals)
+    """The function's value, and a function from its cotangent to the arguments' cotangents.
 
-    @enable_grad()
-    def pull(*cotangents):
-        vectors, _ = _flatten(cotangents[0] if len(cotangents) == 1 else cotangents)
-        if len(vectors) != len(outputs):
-            raise RuntimeError(f"Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function: "
-                               f"{len(outputs)} tensors, got {len(vectors)}")
-        found = _rebuilt(_gradients(outputs, tensors, vectors, True), shapes, tuple(range(len(primals))))
-        found = _left(found, keep or _outer(vectors))
-        return found
-    value = _left(result, keep)
-    return (value, pull, _left(aux, keep)) if has_aux else (value, pull)
+    https://pytorch.org/docs/stable/generated/torch.func.vjp.html"""
+    tensors, shapes, refill = _chosen("vjp", tuple(range(len(primals))), primals)
+    call = _OnTensors("vjp", func, lambda given: refill(given, {}), has_aux)
+    results, back = _braze.func_vjp(call, tensors)
+    aux = results[call.count:]
+
+    def pull(*cotangents, retain_graph=True, create_graph=None):
+        given, _ = _flatten(cotangents)
+        if len(given) != call.count:
+            raise RuntimeError("Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function: "
+                               f"{call.count} tensors, got {len(given)}")
+        return _by_argument((), shapes, back(given + [x * 0 for x in aux]))
+    return (call.output(results), pull, call.aux(results)) if has_aux else (call.output(results), pull)
 
 
-@enable_grad()
-def jvp(func, primals, tangents, *, has_aux=False):
-    """The function's value, and its derivative along `tangents`."""
-    from . import zeros_like
-    entered, tensors, _ = _entered(primals, tuple(range(len(primals))))
-    result = func(*entered)
-    aux = None
-    if has_aux:
-        result, aux = result
-    outputs, put = _flatten(result)
-    directions, _ = _flatten(tuple(tangents))
-    keep = _outer(primals, tuple(tangents))
-    w = [zeros_like(y).requires_grad_() for y in outputs]
-    gradients = _gradients(outputs, tensors, w, True)
-    products = put(list(_gradients(gradients, w, directions, True)))
-    value, products = _left(result, keep), _left(products, keep)
-    return (value, products, _left(aux, keep)) if has_aux else (value, products)
+def jvp(func, primals, tangents, *, strict=False, has_aux=False):
+    """The function's value, and its derivative along `tangents`, one a primal.
+
+    https://pytorch.org/docs/stable/generated/torch.func.jvp.html"""
+    if not isinstance(primals, tuple) or not isinstance(tangents, tuple):
+        raise RuntimeError("jvp(f, primals, tangents): Expected primals and tangents to be tuples")
+    tensors, _, refill = _chosen("jvp", tuple(range(len(primals))), primals)
+    call = _OnTensors("jvp", func, lambda given: refill(given, {}), has_aux)
+    results, pushed = _braze.func_jvp(call, tensors, _flatten(tangents)[0])
+    value, tangent = call.output(results), call.output(pushed)
+    return (value, tangent, call.aux(results)) if has_aux else (value, tangent)
 
 
-def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None):
-    """A function that gives the derivatives of all results in the chosen arguments, by rows."""
+def _jacobian(transform, func, argnums, has_aux):
+    compute = getattr(_braze, "func_" + transform)
+
     @functools.wraps(func)
-    @enable_grad()
     def wrapper(*args, **kwargs):
-        from . import stack, zeros
-        entered, tensors, shapes = _entered(args, argnums)
-        result = func(*entered, **kwargs)
-        aux = None
-        if has_aux:
-            result, aux = result
-        outputs, put = _flatten(result)
-        keep = _outer(args)
-        tables = []
-        for y in outputs:
-            flat = y.reshape(-1)
-            rows = [_gradients((flat[i],), tensors, (None,), True) for i in range(flat.numel())]
-            columns = [(stack([row[k] for row in rows]) if rows else zeros((0,) + x.shape)).reshape(y.shape + x.shape)
-                       for k, x in enumerate(tensors)]
-            tables.append(_left(_rebuilt(columns, shapes, argnums), keep))
-        jacobian = _put_any(put, outputs, tables)
-        return (jacobian, _left(aux, keep)) if has_aux else jacobian
+        tensors, shapes, refill = _chosen(transform, argnums, args)
+        aux = []
+
+        def first(*given, **named):
+            result = func(*given, **named)
+            if not has_aux:
+                return result
+            if not (isinstance(result, tuple) and len(result) == 2):
+                raise RuntimeError(f"{transform}(f)(*args): output of function f should be a tuple: (output, aux) if has_aux is True")
+            aux[:] = [result[1]]
+            return result[0]
+        call = _OnTensors(transform, first, lambda given: refill(given, kwargs))
+        rows = [_by_argument(argnums, shapes, row) for row in compute(call, tensors)]
+        jacobian = _nested(call.shape, rows)
+        if not has_aux:
+            return jacobian
+        found, shape = _flatten(aux[0])
+        return jacobian, _nested(shape, [t.detach() for t in found])
     return wrapper
 
 
-def _put_any(put, outputs, values):
-    return values[0] if len(outputs) == 1 and isinstance(put([outputs[0]]), Tensor) else put(values)
+def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_copy=False):
+    """A function that gives the derivative of each result in the chosen arguments: one backward pass, mapped over a basis.
+
+    https://pytorch.org/docs/stable/generated/torch.func.jacrev.html"""
+    return _jacobian("jacrev", func, argnums, has_aux)
 
 
-def jacfwd(func, argnums=0, has_aux=False, *, chunk_size=None, randomness="error"):
-    """A function that gives the derivatives of all results in the chosen arguments, by columns."""
-    @functools.wraps(func)
-    def wrapper(*args, **kwargs):
-        from . import stack, zeros_like
-        numbers = _chosen(argnums, len(args))
-        found = []
-        for n in numbers:
-            x = args[n]
-            columns = []
-            for i in range(x.numel()):
-                direction = zeros_like(x).reshape(-1)
-                direction[i] = 1
+def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
+    """A function that gives the derivative of each result in the chosen arguments: one forward pass, mapped over a basis.
 
-                def at(value, n=n):
-                    return func(*args[:n], value, *args[n + 1:], **kwargs)
-                columns.append(jvp(at, (x,), (direction.reshape(x.shape),), has_aux=has_aux)[1])
-            flat = [_flatten(c)[0] for c in columns]
-            _, put = _flatten(columns[0])
-            parts = [stack([c[k] for c in flat], -1).reshape(flat[0][k].shape + x.shape) for k in range(len(flat[0]))]
-            found.append(put(parts))
-        result = found[0] if isinstance(argnums, int) else tuple(found)
-        return (result, func(*args, **kwargs)[1]) if has_aux else result
-    return wrapper
+    https://pytorch.org/docs/stable/generated/torch.func.jacfwd.html"""
+    return _jacobian("jacfwd", func, argnums, has_aux)
 
 
 def hessian(func, argnums=0):
-    """A function that gives the second derivatives of `func`, which returns one element."""
-    return jacrev(jacrev(func, argnums), argnums)
+    """A function that gives the second derivatives of `func`, forward over reverse.
+
+    https://pytorch.org/docs/stable/generated/torch.func.hessian.html"""
+    return jacfwd(jacrev(func, argnums), argnums)
+
+
+# ---- vmap
+
+def _dims_for(dims, arg, name="in_dims"):
+    """A dim or None for each tensor of an argument: `dims` is one for all, or nests as the argument does."""
+    if isinstance(arg, (tuple, list)) and isinstance(dims, (tuple, list)):
+        if len(dims) != len(arg):
+            raise ValueError(f"vmap: {name} of {len(dims)} parts does not fit an argument of {len(arg)}")
+        return [d for dim, part in zip(dims, arg) for d in _dims_for(dim, part)]
+    if isinstance(arg, dict) and isinstance(dims, dict):
+        return [d for key, part in arg.items() for d in _dims_for(dims[key], part)]
+    if dims is not None and not isinstance(dims, int):
+        raise ValueError(f"vmap: {name} {dims!r} does not fit an argument of type {type(arg).__name__}")
+    if isinstance(arg, (tuple, list)):
+        return [d for part in arg for d in _dims_for(dims, part)]
+    if isinstance(arg, dict):
+        return [d for part in arg.values() for d in _dims_for(dims, part)]
+    if isinstance(arg, Tensor):
+        return [dims]
+    if dims is not None:
+        raise ValueError(f"vmap: Got in_dim={dims} for an input but the input is of type {type(arg)}. We cannot vmap over non-Tensor "
+                         "arguments, please use None as the respective in_dim")
+    return []
+
+
+def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
+    """`func` over a dim of its arguments. It is called once, on stand-ins for one element, whose values cannot be looked at.
+
+    https://pytorch.org/docs/stable/generated/torch.vmap.html"""
+    if randomness not in ("error", "same", "different"):
+        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+    if randomness == "different":
+        raise NotImplementedError("vmap: randomness='different' is not implemented; draw outside of the function and pass the numbers in")
+
+    @functools.wraps(func)
+    def wrapper(*args, **kwargs):
+        if isinstance(in_dims, (tuple, list)) and len(in_dims) != len(args):
+            raise ValueError(f"vmap: in_dims is not compatible with the structure of inputs: {len(in_dims)} in_dims for {len(args)} inputs")
+        dims = _dims_for(in_dims, args) + _dims_for(None, kwargs)  # keywords are not mapped, as in PyTorch
+        tensors, shape = _flatten((args, kwargs))
+        call = _OnTensors("vmap", func, lambda given: _nested(shape, given))
+        results = _braze.func_vmap(call, tensors, dims, randomness == "same")
+        if out_dims != 0:
+            output = call.output(results)
+            places = _dims_for(out_dims, output, "out_dims") if not isinstance(output, Tensor) or isinstance(out_dims, int) else list(out_dims)
+            results = [_moved(t, d) for t, d in zip(results, places)]
+        return call.output(results)
+    return wrapper
+
+
+def _moved(tensor, dim):
+    if dim is None:
+        return tensor[0]
+    if not -tensor.ndim <= dim < tensor.ndim:
+        raise ValueError(f"vmap: out_dim {dim} is not in [-{tensor.ndim}, {tensor.ndim}), the dims of the result")
+    return tensor.movedim(0, dim)
 
 
 def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, *, tie_weights=True, strict=False):

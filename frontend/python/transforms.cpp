@@ -1,0 +1,91 @@
+#include "frontend/python/transforms.h"
+
+#include "braze/func.h"
+#include "frontend/python/callbacks.h"
+
+namespace nb = nanobind;
+
+namespace braze::python {
+
+namespace {
+
+// The callable lives as long as the call.
+func::Function function_of(nb::handle callable) {
+  return [callable = callable.ptr()](std::span<const Tensor> tensors) { return call_with_tensors(callable, tensors); };
+}
+
+Object pair(std::span<const Tensor> first, std::span<const Tensor> second) {
+  return Object::steal(PyTuple_Pack(2, list_of(first).get(), list_of(second).get()));
+}
+
+Object table(const std::vector<func::Tensors>& rows) {
+  Object list = Object::steal(PyList_New(0));
+  for (const func::Tensors& row : rows) check(PyList_Append(list.get(), list_of(row).get()));
+  return list;
+}
+
+std::vector<std::size_t> all_of(std::size_t count) {
+  std::vector<std::size_t> numbers(count);
+  for (std::size_t i = 0; i < count; ++i) numbers[i] = i;
+  return numbers;
+}
+
+std::vector<std::optional<std::int64_t>> dims_of(nb::handle sequence) {
+  std::vector<std::optional<std::int64_t>> dims;
+  const Object list = Object::steal(PySequence_Fast(sequence.ptr(), "expected a sequence of dims"));
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list.get()); ++i) {
+    PyObject* item = PySequence_Fast_GET_ITEM(list.get(), i);
+    dims.push_back(item == Py_None ? std::nullopt : std::optional(to_integer(item)));
+  }
+  return dims;
+}
+
+nb::object vmap(nb::handle f, nb::handle arguments, nb::handle in_dims, bool same_randomness) {
+  return object([&] {
+    const auto randomness = same_randomness ? func::Randomness::same : func::Randomness::error;
+    return list_of(func::vmap(function_of(f), tensors_of(arguments), dims_of(in_dims), {}, randomness)).release();
+  });
+}
+
+}  // namespace
+
+void add_transforms(nb::module_& m) {
+  nb::class_<func::Pullback>(m, "Pullback").def("__call__", [](const func::Pullback& back, nb::handle cotangents) {
+    return object([&] { return list_of(back.pull(tensors_of(cotangents))).release(); });
+  });
+  m.def("func_vmap", &vmap);
+  m.def("func_grad_and_value", [](nb::handle f, nb::handle arguments) {
+    return object([&] {
+      const std::vector<Tensor> tensors = tensors_of(arguments);
+      const auto [gradients, results] = func::grad_and_value(function_of(f), tensors, all_of(tensors.size()));
+      return pair(gradients, results).release();
+    });
+  });
+  m.def("func_vjp", [](nb::handle f, nb::handle arguments) {
+    func::Pullback back;
+    nb::object results = object([&] {
+      back = func::vjp(function_of(f), tensors_of(arguments));
+      return list_of(back.results).release();
+    });
+    return nb::make_tuple(std::move(results), std::move(back));
+  });
+  m.def("func_jvp", [](nb::handle f, nb::handle arguments, nb::handle tangents) {
+    return object([&] {
+      const auto [results, pushed] = func::jvp(function_of(f), tensors_of(arguments), tensors_of(tangents));
+      return pair(results, pushed).release();
+    });
+  });
+  const auto jacobian = [](auto transform) {
+    return [transform](nb::handle f, nb::handle arguments) {
+      return object([&] {
+        const std::vector<Tensor> tensors = tensors_of(arguments);
+        return table(transform(function_of(f), tensors, all_of(tensors.size()))).release();
+      });
+    };
+  };
+  using Untyped = std::vector<func::Tensors> (*)(const func::Function&, std::span<const Tensor>, std::span<const std::size_t>);
+  m.def("func_jacrev", jacobian(static_cast<Untyped>(&func::jacrev)));
+  m.def("func_jacfwd", jacobian(static_cast<Untyped>(&func::jacfwd)));
+}
+
+}  // namespace braze::python
