@@ -181,31 +181,27 @@ Tensor convolve_channels(const Tensor& windows, const Tensor& weight, std::size_
   });
 }
 
-// One dot: the windows as columns.
+// One dot: the windows as columns, which it finds where they are. Numbered in two steps, the places in a window and the windows, so that it is
+// known that neither has a say in the other.
 Tensor convolve_all(const Tensor& windows, const Tensor& weight, const Dims& out, std::int64_t groups) {
   const std::int64_t batch = windows.size(0), filters = weight.size(0), depth = weight.numel() / std::max<std::int64_t>(filters, 1);
-  Sizes sizes{batch, filters};
+  Sizes sizes{batch, filters}, numbered{batch, groups, depth};
   sizes.insert(sizes.end(), out.begin(), out.end());
-  const Tensor columns = windows.reshape({batch, groups, depth, checked_numel(out)});
+  numbered.insert(numbered.end(), out.begin(), out.end());
+  const Tensor columns = windows.unflatten(1, {groups, windows.size(1) / groups})
+                             .reshape(numbered)
+                             .reshape({batch, groups, depth, checked_numel(out)});
   return batched_dot(weight.reshape({groups, filters / groups, depth}), columns).reshape(sizes);
 }
 
-// x is batched and padded. The columns are as many bytes as the kernel is times larger: a part of the batch at a time, so that they stay
-// in cache and take little memory.
+// x is batched and padded.
 Tensor convolve(const Tensor& x, const Tensor& weight, const Tensor& bias, const Windows& w, std::int64_t groups) {
   const Dims out = windows_along(x, w);
   const Tensor windows = windows_of(x, w, out);
-  const auto biased = [&](const Tensor& t) { return bias.defined() ? t + along_channels(bias, w.rank()) : t; };
   const bool own_filter = x.size(1) == groups && weight.size(0) == groups && are_few(windows, w.rank());
-  if (own_filter && windows.numel() > 0) return biased(convolve_channels(windows, weight, w.rank()));
-  constexpr std::int64_t most_bytes = std::int64_t{16} << 20;
-  const std::int64_t batch = x.size(0), bytes = windows.numel() / std::max<std::int64_t>(batch, 1) * x.element_size();
-  const std::int64_t part = std::max<std::int64_t>(1, most_bytes / std::max<std::int64_t>(bytes, 1));
-  if (batch <= part || windows.numel() <= x.numel()) return biased(convolve_all(windows, weight, out, groups));
-  std::vector<Tensor> parts;
-  for (std::int64_t start = 0; start < batch; start += part)
-    parts.push_back(biased(convolve_all(windows.narrow(0, start, std::min(part, batch - start)), weight, out, groups)));
-  return cat(parts);
+  const Tensor result = own_filter && windows.numel() > 0 ? convolve_channels(windows, weight, w.rank())
+                                                          : convolve_all(windows, weight, out, groups);
+  return bias.defined() ? result + along_channels(bias, w.rank()) : result;
 }
 
 // Zeros around x, written into memory: where a padding is an expression, each element of its windows costs divisions to find.

@@ -75,6 +75,12 @@ ValueId NestEmitter::min(ValueId a, ValueId b) {
   return builder_.append({.op = Primitive::select, .type = DType::i64, .in = {less, a, b}});
 }
 
+ValueId NestEmitter::max(ValueId a, ValueId b) {
+  const ValueId less =
+      builder_.append({.op = Primitive::lt, .type = DType::boolean, .from = DType::i64, .in = {a, b, ir::no_value}});
+  return builder_.append({.op = Primitive::select, .type = DType::i64, .in = {less, b, a}});
+}
+
 ValueId NestEmitter::size_value(IndexId id) {
   if (index_[id].op == IndexOp::number) return number(index_[id].number);
   const auto [at, fresh] = sizes_.emplace(id, ir::no_value);
@@ -133,6 +139,12 @@ ValueId NestEmitter::affine_value(AffineId id) {
     for (const ValueId part : variable(term.variable))
       plus(index_.is_number(term.coefficient, 1) ? part : mul(part, size_value(term.coefficient)));
   return sum == ir::no_value ? number(0) : sum;
+}
+
+ValueId NestEmitter::variable_value(Variable v) {
+  ValueId sum = ir::no_value;
+  for (const ValueId part : variable(v)) sum = sum == ir::no_value ? part : add(sum, part);
+  return sum;
 }
 
 ir::Access NestEmitter::access(std::uint32_t buffer, AffineId address) {
