@@ -125,6 +125,9 @@ class Emitter {
   llvm::Value* load_uniform(DType t, llvm::Value* pointer, ir::ValueId predicate, bool read_only);
   llvm::Value* load_contiguous(DType t, llvm::Value* pointer, llvm::Value* mask, bool prefix, unsigned p, bool read_only);
   llvm::Value* load_scattered(DType t, const Address& at, llvm::Value* mask, bool prefix, unsigned p);
+  llvm::Value* load_strided(DType t, const Address& at, llvm::Value* mask, unsigned p);
+  llvm::Value* load_even(DType t, const Address& at, bool masked, unsigned p);
+  llvm::Value* load_clamped(DType t, const Address& at, llvm::Value* mask, unsigned p);
   llvm::Value* load_lanes(DType t, const Address& at, llvm::Value* mask, unsigned p);
   // The active lanes of a last step, in a loop over their run-time number.
   llvm::Value* load_first_lanes(DType t, const Address& at, unsigned p);
@@ -136,6 +139,8 @@ class Emitter {
   void store_scattered(DType t, llvm::Value* value, const Address& at, llvm::Value* mask, bool prefix, unsigned p);
   void store_lanes(DType t, llvm::Value* value, const Address& at, llvm::Value* mask, unsigned p);
   // Emits `whole` for when all lanes are active and `some` for when not; returns their result, if they have one.
+  llvm::Value* one_or_other(llvm::Value* condition, llvm::function_ref<llvm::Value*()> one,
+                            llvm::function_ref<llvm::Value*()> other);
   llvm::Value* whole_or_some(llvm::function_ref<llvm::Value*()> whole, llvm::function_ref<llvm::Value*()> some);
   llvm::Value* lane_pointer(DType t, const Address& at, unsigned p, unsigned lane);
   llvm::Value* lane_pointers(DType t, const Address& at, unsigned p);
