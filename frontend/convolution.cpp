@@ -204,21 +204,6 @@ Tensor convolve(const Tensor& x, const Tensor& weight, const Tensor& bias, const
   return bias.defined() ? result + along_channels(bias, w.rank()) : result;
 }
 
-// Zeros around x, written into memory: where a padding is an expression, each element of its windows costs divisions to find.
-Tensor padded_memory(const Tensor& x, const Windows& w) {
-  if (std::all_of(w.padding.begin(), w.padding.end(), [](std::int64_t n) { return n == 0; })) return x;
-  Sizes sizes = x.sizes();
-  for (std::size_t i = 0; i < w.rank(); ++i) sizes[2 + i] += 2 * w.padding[i];
-  const Tensor out = zeros(sizes, {x.dtype()});
-  Tensor inside = out;
-  for (std::size_t i = 0; i < w.rank(); ++i) {
-    const auto dim = static_cast<std::int64_t>(2 + i);
-    inside = inside.narrow(dim, w.padding[i], x.size(dim));
-  }
-  inside.copy_(In(x, {}));
-  return out;
-}
-
 // What "same" adds, the odd one at the end.
 Tensor pad_to_keep_size(std::string_view name, const Tensor& x, const Tensor& weight, std::span<const std::int64_t> stride,
                         std::span<const std::int64_t> dilation, std::size_t rank) {
@@ -253,9 +238,7 @@ Tensor conv(std::string_view name, std::size_t rank, const In& input, const Tens
   require_types(x.tensor, weight, bias);
   const Tensor padded = padding.name() == "same" ? pad_to_keep_size(name, x.tensor, weight, stride, dilation, rank) : x.tensor;
   require_fit(c, padded, weight, bias);
-  const bool own_filter = padded.size(1) == groups && weight.size(0) == groups;  // which reads each element of a window by itself
-  const Tensor around =
-      own_filter ? pad_spatial(padded, c.windows.padding, c.windows.padding, 0) : padded_memory(padded, c.windows);
+  const Tensor around = pad_spatial(padded, c.windows.padding, c.windows.padding, 0);
   return x.result(convolve(around, weight, bias, c.windows, groups));
 }
 
