@@ -198,7 +198,8 @@ Tensor convolve_all(const Tensor& windows, const Tensor& weight, const Dims& out
 Tensor convolve(const Tensor& x, const Tensor& weight, const Tensor& bias, const Windows& w, std::int64_t groups) {
   const Dims out = windows_along(x, w);
   const Tensor windows = windows_of(x, w, out);
-  const bool own_filter = x.size(1) == groups && weight.size(0) == groups && are_few(windows, w.rank());
+  constexpr std::int64_t longest_chain = 128;
+  const bool own_filter = x.size(1) == groups && weight.size(0) == groups && weight.numel() <= longest_chain * groups;
   const Tensor result = own_filter && windows.numel() > 0 ? convolve_channels(windows, weight, w.rank())
                                                           : convolve_all(windows, weight, out, groups);
   return bias.defined() ? result + along_channels(bias, w.rank()) : result;

@@ -89,6 +89,7 @@ class NestEmitter {
   ir::ValueId guard_value(GuardId guard);
   ir::ValueId compare(ir::Primitive op, ir::ValueId a, ir::ValueId b);
   ir::ValueId logical(ir::Primitive op, ir::ValueId a, ir::ValueId b);
+  ir::ValueId outside(ir::ValueId place, AffineId count);
   // Faults where the guard holds and the place is none of `count`.
   void check_place(ir::ValueId place, AffineId count, ir::ValueId guard);
   // The same; whether the place is one of `count`, and the guard holds.

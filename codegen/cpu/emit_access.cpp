@@ -230,7 +230,11 @@ llvm::Value* Emitter::load_scattered(DType t, const Address& at, llvm::Value* ma
     return builder_.CreateMaskedGather(vector, lane_pointers(t, at, p), llvm::Align(static_cast<std::uint64_t>(size_of(t))), mask,
                                        llvm::Constant::getNullValue(vector));
   };
-  return prefix && features_.avx512 ? whole_or_some([&] { return load_lanes(t, at, nullptr, p); }, masked) : masked();
+  if (!features_.avx512) return masked();
+  const auto all = [&] { return load_lanes(t, at, nullptr, p); };
+  if (prefix) return whole_or_some(all, masked);
+  llvm::Value* const bits = builder_.CreateBitCast(mask, builder_.getIntNTy(lanes_->part_lanes));
+  return one_or_other(builder_.CreateICmpEQ(bits, llvm::Constant::getAllOnesValue(bits->getType())), all, masked);
 }
 
 // The first lanes, a stride apart. Every second element, the most frequent stride by far, is half of two vectors.
