@@ -56,6 +56,34 @@ Sizes kernel_dims(std::size_t rank) {
   return dims;
 }
 
+Places::Places(const Tensor& windows, std::size_t rank) : windows_(windows), rank_(rank) {
+  for (const std::int64_t dim : kernel_dims(rank)) count_ *= windows.size(dim);
+  if (!is_complex(windows.dtype())) whole_ = read(checked(windows), location({}));
+}
+
+Tensor Places::at(std::int64_t n) const {
+  const Sizes& sizes = windows_.sizes();
+  ir::Slice slice;
+  Dims kept;
+  for (const std::int64_t size : sizes) {
+    slice.starts.push_back(0);
+    slice.sizes.push_back(size);
+    slice.steps.push_back(1);
+  }
+  for (std::size_t i = 2 + rank_; i-- > 2;) {
+    slice.starts[i] = n % sizes[i];
+    slice.sizes[i] = 1;
+    n /= sizes[i];
+  }
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    if (i < 2 || i >= 2 + rank_) kept.push_back(sizes[i]);
+  if (!is_complex(windows_.dtype()))
+    return wrap(reshape(engine::record(ir::Op::slice, {&whole_, 1}, std::move(slice), location({})), kept, location({})));
+  Tensor at = windows_;
+  for (std::size_t i = rank_; i-- > 0;) at = at.select(static_cast<std::int64_t>(2 + i), slice.starts[2 + i].number());
+  return at;
+}
+
 bool are_few(const Tensor& windows, std::size_t rank) {
   std::int64_t count = 1;
   for (const std::int64_t dim : kernel_dims(rank)) count *= windows.size(dim);
@@ -168,14 +196,21 @@ Dims windows_along(const Tensor& x, const Windows& w) {
   return out;
 }
 
-// One filter a channel: no product of matrices, but a chain of multiplications along the results.
+// One filter a channel: no product of matrices, but a chain along the results, which joins what `dot` would in its order and as it does.
 Tensor convolve_channels(const Tensor& windows, const Tensor& weight, std::size_t rank) {
   const Tensor flat = weight.flatten(1);
+  const ir::Location where = location({});
   return in_compute_type(windows, [&](const Tensor& wide) {
     Tensor sum;
     for_each_place(wide, rank, [&](std::int64_t n, const Tensor& at) {
-      const Tensor product = at * along_channels(flat.select(1, n).to(wide.dtype()), rank);
-      sum = sum.defined() ? sum + product : product;
+      const Tensor factor = along_channels(flat.select(1, n).to(wide.dtype()), rank);
+      if (!sum.defined() || !is_float(wide.dtype())) {
+        sum = sum.defined() ? sum + at * factor : at * factor;
+        return;
+      }
+      const engine::Value operands[] = {read(checked(at), where), expand(read(checked(factor), where), at.sizes(), where),
+                                        read(checked(sum), where)};
+      sum = wrap(engine::record(ir::Op::fma, operands, where), wide.dtype());
     });
     return sum.contiguous();
   });

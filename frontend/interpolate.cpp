@@ -55,7 +55,7 @@ Taps linear_taps(const Dim& d, bool align_corners) {
   const T scale = scale_of<T>(d, align_corners);
   Taps taps{{{}, {}}, {{}, {}}};
   for (std::int64_t o = 0; o < d.out; ++o) {
-    const T at = source_of(o, scale, align_corners, false);
+    const T at = d.in == d.out ? static_cast<T>(o) : source_of(o, scale, align_corners, false);  // whatever factor was given
     const std::int64_t low = std::min(static_cast<std::int64_t>(at), d.in - 1);
     const T part = std::min(std::max(at - static_cast<T>(low), T{0}), T{1});
     taps.index[0].push_back(low);
