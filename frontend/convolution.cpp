@@ -217,16 +217,28 @@ Tensor convolve_channels(const Tensor& windows, const Tensor& weight, std::size_
 }
 
 // One dot: the windows as columns, which it finds where they are. Numbered in two steps, the places in a window and the windows, so that it is
-// known that neither has a say in the other.
+// known that neither has a say in the other. Images of few windows share a matrix, as a dot works on strips of columns, the last of
+// which would be half empty in each; its result is then put in order.
 Tensor convolve_all(const Tensor& windows, const Tensor& weight, const Dims& out, std::int64_t groups) {
+  constexpr std::int64_t few_windows = 256, deep = 64;
   const std::int64_t batch = windows.size(0), filters = weight.size(0), depth = weight.numel() / std::max<std::int64_t>(filters, 1);
+  const std::int64_t columns = checked_numel(out), each = filters / groups;
+  const bool share = batch > 1 && columns < few_windows && depth >= deep && each > 1;
+  const Tensor rows = weight.reshape({groups, each, depth});
+  Tensor grouped = windows.unflatten(1, {groups, windows.size(1) / groups});  // [N, G, C / G, k..., o...]
   Sizes sizes{batch, filters}, numbered{batch, groups, depth};
+  if (share) {
+    grouped = grouped.movedim(0, static_cast<std::int64_t>(2 + out.size()));  // [G, C / G, k..., N, o...]
+    numbered = {groups, depth, batch};
+  }
   sizes.insert(sizes.end(), out.begin(), out.end());
   numbered.insert(numbered.end(), out.begin(), out.end());
-  const Tensor columns = windows.unflatten(1, {groups, windows.size(1) / groups})
-                             .reshape(numbered)
-                             .reshape({batch, groups, depth, checked_numel(out)});
-  return batched_dot(weight.reshape({groups, filters / groups, depth}), columns).reshape(sizes);
+  grouped = grouped.reshape(numbered);
+  if (!share) return batched_dot(rows, grouped.reshape({batch, groups, depth, columns})).reshape(sizes);
+  return batched_dot(rows, grouped.reshape({groups, depth, batch * columns}))
+      .reshape({filters, batch, columns})
+      .transpose(0, 1)
+      .reshape(sizes);
 }
 
 // x is batched and padded.
