@@ -7,6 +7,7 @@
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
+#include <map>
 
 #include "codegen/cpu/emitter.h"
 #include "ir/error.h"
@@ -40,6 +41,30 @@ llvm::Instruction* Emitter::mark(llvm::Instruction* access, bool read_only) {
   return access;
 }
 
+// The places of a window are one address with many offsets. Each alone would go through all loops as a pointer of its own, more than there
+// are registers; so such accesses add their offset to the address that they share.
+void Emitter::find_shifted() {
+  constexpr std::size_t many = 8;
+  std::map<std::vector<std::int64_t>, std::vector<const ir::Access*>> alike;
+  std::vector<const ir::Block*> pending{&kernel_.body};
+  while (!pending.empty()) {
+    const ir::Block& statements = *pending.back();
+    pending.pop_back();
+    for (const ir::Statement& statement : statements) {
+      if (const auto* loop = std::get_if<ir::For>(&statement.node)) pending.push_back(&loop->body);
+      if (const auto* branch = std::get_if<ir::If>(&statement.node)) pending.push_back(&branch->body);
+      const auto* load = std::get_if<ir::Load>(&statement.node);
+      if (!load || load->access.buffer >= ir::scratch_base || load->access.offset.kind != ir::Size::Kind::value) continue;
+      std::vector<std::int64_t> key{load->access.buffer};
+      for (const ir::Term& term : load->access.terms)
+        key.insert(key.end(), {term.index, static_cast<std::int64_t>(term.stride.kind), term.stride.number, term.stride.value});
+      alike[std::move(key)].push_back(&load->access);
+    }
+  }
+  for (const auto& [key, accesses] : alike)
+    if (accesses.size() >= many) shifted_.insert(accesses.begin(), accesses.end());
+}
+
 // Strides of -1, 0 and 1 are recognised as numbers; anything else keeps its lanes apart.
 Address Emitter::address(const ir::Access& access, unsigned p) {
   const bool in_scratch = access.buffer >= ir::scratch_base;
@@ -53,7 +78,8 @@ Address Emitter::address(const ir::Access& access, unsigned p) {
     if (llvm::Instruction* const place = invariant_place(depth)) builder_.SetInsertPoint(place);
     at.base = element(at.base, t, builder_.CreateMul(elements(), own));
   };
-  if (access.offset != ir::Size::of(0)) move(depth_of(access.offset), [&] { return size(access.offset); });
+  const bool shifts_last = shifted_.contains(&access);
+  if (access.offset != ir::Size::of(0) && !shifts_last) move(depth_of(access.offset), [&] { return size(access.offset); });
   // What is defined in the outer loops comes first: that part of the pointer is computed before the inner ones.
   llvm::SmallVector<std::pair<unsigned, const ir::Term*>, 4> terms;
   for (const ir::Term& term : access.terms) terms.emplace_back(std::max(values_[term.index].depth, depth_of(term.stride)), &term);
@@ -75,6 +101,7 @@ Address Emitter::address(const ir::Access& access, unsigned p) {
       at.variable_stride = at.variable_stride ? builder_.CreateAdd(at.variable_stride, scaled) : scaled;
     }
   }
+  if (shifts_last) at.base = element(at.base, t, size(access.offset));
   if (lanes > 1) {
     at.lane_stride = at.lane_stride * lanes + 1;
     if (at.variable_stride) at.variable_stride = builder_.CreateMul(at.variable_stride, own);

@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <span>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -110,6 +111,7 @@ class Emitter {
   bool fills_lanes(const ir::For& loop) const;
 
   // emit_access.cpp: loads and stores
+  void find_shifted();
   Address address(const ir::Access& access, unsigned p);
   DType element_type(const ir::Access& access) const;
   llvm::Type* memory_type(DType t, unsigned lanes);
@@ -173,6 +175,7 @@ class Emitter {
   llvm::Function* function_ = nullptr;
   std::vector<std::int32_t> value_lanes_;
   const Ranges ranges_;
+  std::unordered_set<const ir::Access*> shifted_;  // whose offset comes last in the address
   std::vector<Lowered> values_;
   std::vector<llvm::Value*> buffers_;
   std::vector<Scratch> scratch_;
