@@ -127,8 +127,8 @@ def windows(torch, against):
         return
     rng = numpy.random.default_rng(0)
 
-    def array(*size):
-        return rng.standard_normal(size).astype(numpy.float32)
+    def array(*size, dtype=numpy.float32):
+        return rng.standard_normal(size).astype(dtype)
 
     cases = {
         "conv2d 8x64x56x56, 64 3x3": ((array(8, 64, 56, 56), array(64, 64, 3, 3)), lambda F, x, w: F.conv2d(x, w, padding=1)),
@@ -136,15 +136,40 @@ def windows(torch, against):
         "conv2d 8x3x112x112, 32 7x7, stride 2": ((array(8, 3, 112, 112), array(32, 3, 7, 7)),
                                                  lambda F, x, w: F.conv2d(x, w, stride=2, padding=3)),
         "conv2d 8x128x28x28, 128 1x1": ((array(8, 128, 28, 28), array(128, 128, 1, 1)), lambda F, x, w: F.conv2d(x, w)),
+        "conv2d the same 1x1, stride 2": ((array(8, 128, 28, 28), array(128, 128, 1, 1)), lambda F, x, w: F.conv2d(x, w, stride=2)),
         "conv2d 1x1x28x28, 32 3x3": ((array(1, 1, 28, 28), array(32, 1, 3, 3)), lambda F, x, w: F.conv2d(x, w)),
+        "conv2d 8x512x7x7, 512 3x3": ((array(8, 512, 7, 7), array(512, 512, 3, 3)), lambda F, x, w: F.conv2d(x, w, padding=1)),
+        "conv2d 1x256x14x14, 256 3x3": ((array(1, 256, 14, 14), array(256, 256, 3, 3)), lambda F, x, w: F.conv2d(x, w, padding=1)),
+        "conv2d 8x64x56x56, 64 3x3, dilation 2": ((array(8, 64, 56, 56), array(64, 64, 3, 3)),
+                                                  lambda F, x, w: F.conv2d(x, w, padding=2, dilation=2)),
+        "conv2d 8x64x56x56, 64 3x3, 4 groups": ((array(8, 64, 56, 56), array(64, 16, 3, 3)),
+                                                lambda F, x, w: F.conv2d(x, w, padding=1, groups=4)),
+        "conv2d 8x128x28x28, 128 3x3, 32 groups": ((array(8, 128, 28, 28), array(128, 4, 3, 3)),
+                                                   lambda F, x, w: F.conv2d(x, w, padding=1, groups=32)),
+        "conv2d 8x64x56x56, depthwise 3x3": ((array(8, 64, 56, 56), array(64, 1, 3, 3)),
+                                             lambda F, x, w: F.conv2d(x, w, padding=1, groups=64)),
+        "conv2d the same, stride 2, depthwise": ((array(8, 64, 56, 56), array(64, 1, 3, 3)),
+                                                 lambda F, x, w: F.conv2d(x, w, padding=1, stride=2, groups=64)),
+        "conv2d 8x64x56x56, depthwise 7x7": ((array(8, 64, 56, 56), array(64, 1, 7, 7)),
+                                             lambda F, x, w: F.conv2d(x, w, padding=3, groups=64)),
+        "conv2d 4x32x56x56, 32 3x3, float64": ((array(4, 32, 56, 56, dtype=float), array(32, 32, 3, 3, dtype=float)),
+                                               lambda F, x, w: F.conv2d(x, w, padding=1)),
         "conv1d 8x64x1024, 64 of 5": ((array(8, 64, 1024), array(64, 64, 5)), lambda F, x, w: F.conv1d(x, w, padding=2)),
+        "conv1d the same, stride 2, dilation 2": ((array(8, 64, 1024), array(64, 64, 5)),
+                                                  lambda F, x, w: F.conv1d(x, w, stride=2, dilation=2, padding=2)),
         "max_pool2d 8x64x56x56, 2x2": ((array(8, 64, 56, 56),), lambda F, x: F.max_pool2d(x, 2)),
         "max_pool2d 8x64x56x56, 3x3 stride 2": ((array(8, 64, 56, 56),), lambda F, x: F.max_pool2d(x, 3, 2, 1)),
+        "max_pool2d 8x64x56x56, 3x3 dilation 2": ((array(8, 64, 56, 56),), lambda F, x: F.max_pool2d(x, 3, 1, 1, 2)),
+        "avg_pool2d 8x64x56x56, 2x2": ((array(8, 64, 56, 56),), lambda F, x: F.avg_pool2d(x, 2)),
+        "avg_pool2d 8x64x56x56, 3x3 stride 2": ((array(8, 64, 56, 56),), lambda F, x: F.avg_pool2d(x, 3, 2, 1)),
         "interpolate 8x16x64x64, bilinear x2": ((array(8, 16, 64, 64),),
                                                 lambda F, x: F.interpolate(x, scale_factor=2, mode="bilinear", align_corners=False)),
+        "interpolate 8x16x64x64, bilinear to 109": ((array(8, 16, 64, 64),), lambda F, x: F.interpolate(x, size=(109, 109), mode="bilinear")),
+        "interpolate 8x16x64x64, bicubic x2": ((array(8, 16, 64, 64),), lambda F, x: F.interpolate(x, scale_factor=2, mode="bicubic")),
         "interpolate 8x16x64x64, nearest x2": ((array(8, 16, 64, 64),), lambda F, x: F.interpolate(x, scale_factor=2, mode="nearest")),
+        "interpolate 8x16x64x64, nearest to 97": ((array(8, 16, 64, 64),), lambda F, x: F.interpolate(x, size=(97, 97), mode="nearest")),
     }
-    print(f"\n{'window functions, float32':44} {'braze ms':>10} {'torch ms':>10} {'ratio':>7}   (allowed: 2)")
+    print(f"\n{'window functions':44} {'braze ms':>10} {'torch ms':>10} {'ratio':>7}   (allowed: 2)")
     for name, (arrays, function) in cases.items():
         ours = [torch.tensor(x.tolist()) if x.size < 10 else torch.from_numpy(x).clone() for x in arrays]
         torch.eval(tuple(ours))

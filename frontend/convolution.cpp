@@ -57,6 +57,34 @@ Sizes kernel_dims(std::size_t rank) {
   return dims;
 }
 
+Places::Places(const Tensor& windows, std::size_t rank) : windows_(windows), rank_(rank) {
+  for (const std::int64_t dim : kernel_dims(rank)) count_ *= windows.size(dim);
+  if (!is_complex(windows.dtype())) whole_ = read(checked(windows), location({}));
+}
+
+Tensor Places::at(std::int64_t n) const {
+  const Sizes& sizes = windows_.sizes();
+  ir::Slice slice;
+  Dims kept;
+  for (const std::int64_t size : sizes) {
+    slice.starts.push_back(0);
+    slice.sizes.push_back(size);
+    slice.steps.push_back(1);
+  }
+  for (std::size_t i = 2 + rank_; i-- > 2;) {
+    slice.starts[i] = n % sizes[i];
+    slice.sizes[i] = 1;
+    n /= sizes[i];
+  }
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    if (i < 2 || i >= 2 + rank_) kept.push_back(sizes[i]);
+  if (!is_complex(windows_.dtype()))
+    return wrap(reshape(engine::record(ir::Op::slice, {&whole_, 1}, std::move(slice), location({})), kept, location({})));
+  Tensor at = windows_;
+  for (std::size_t i = rank_; i-- > 0;) at = at.select(static_cast<std::int64_t>(2 + i), slice.starts[2 + i].number());
+  return at;
+}
+
 bool are_few(const Tensor& windows, std::size_t rank) {
   std::int64_t count = 1;
   for (const std::int64_t dim : kernel_dims(rank)) count *= windows.size(dim);
@@ -169,60 +197,61 @@ Dims windows_along(const Tensor& x, const Windows& w) {
   return out;
 }
 
-// One filter a channel: no product of matrices, but a chain of multiplications along the results.
+// One filter a channel: no product of matrices, but a chain along the results, which joins what `dot` would in its order and as it does.
 Tensor convolve_channels(const Tensor& windows, const Tensor& weight, std::size_t rank) {
   const Tensor flat = weight.flatten(1);
+  const ir::Location where = location({});
   return in_compute_type(windows, [&](const Tensor& wide) {
     Tensor sum;
     for_each_place(wide, rank, [&](std::int64_t n, const Tensor& at) {
-      const Tensor product = at * along_channels(flat.select(1, n).to(wide.dtype()), rank);
-      sum = sum.defined() ? sum + product : product;
+      const Tensor factor = along_channels(flat.select(1, n).to(wide.dtype()), rank);
+      if (!sum.defined() || !is_float(wide.dtype())) {
+        sum = sum.defined() ? sum + at * factor : at * factor;
+        return;
+      }
+      const engine::Value operands[] = {read(checked(at), where), expand(read(checked(factor), where), at.sizes(), where),
+                                        read(checked(sum), where)};
+      sum = wrap(engine::record(ir::Op::fma, operands, where), wide.dtype());
     });
     return sum.contiguous();
   });
 }
 
-// One dot: the windows as columns.
+// One dot: the windows as columns, which it finds where they are. Numbered in two steps, the places in a window and the windows, so that it is
+// known that neither has a say in the other. Images of few windows share a matrix, as a dot works on strips of columns, the last of
+// which would be half empty in each; its result is then put in order.
 Tensor convolve_all(const Tensor& windows, const Tensor& weight, const Dims& out, std::int64_t groups) {
+  constexpr std::int64_t few_windows = 256, deep = 64;
   const std::int64_t batch = windows.size(0), filters = weight.size(0), depth = weight.numel() / std::max<std::int64_t>(filters, 1);
-  Sizes sizes{batch, filters};
+  const std::int64_t columns = checked_numel(out), each = filters / groups;
+  const bool share = batch > 1 && columns < few_windows && depth >= deep && each > 1;
+  const Tensor rows = weight.reshape({groups, each, depth});
+  Tensor grouped = windows.unflatten(1, {groups, windows.size(1) / groups});  // [N, G, C / G, k..., o...]
+  Sizes sizes{batch, filters}, numbered{batch, groups, depth};
+  if (share) {
+    grouped = grouped.movedim(0, static_cast<std::int64_t>(2 + out.size()));  // [G, C / G, k..., N, o...]
+    numbered = {groups, depth, batch};
+  }
   sizes.insert(sizes.end(), out.begin(), out.end());
-  const Tensor columns = windows.reshape({batch, groups, depth, checked_numel(out)});
-  return batched_dot(weight.reshape({groups, filters / groups, depth}), columns).reshape(sizes);
+  numbered.insert(numbered.end(), out.begin(), out.end());
+  grouped = grouped.reshape(numbered);
+  if (!share) return batched_dot(rows, grouped.reshape({batch, groups, depth, columns})).reshape(sizes);
+  return batched_dot(rows, grouped.reshape({groups, depth, batch * columns}))
+      .reshape({filters, batch, columns})
+      .transpose(0, 1)
+      .reshape(sizes);
 }
 
-// x is batched and padded. The columns are as many bytes as the kernel is times larger: a part of the batch at a time, so that they stay
-// in cache and take little memory.
+// x is batched and padded.
 Tensor convolve(const Tensor& x, const Tensor& weight, const Tensor& bias, const Windows& w, std::int64_t groups) {
   const GradientScope scope(GradientName::ConvolutionBackward0);
   const Dims out = windows_along(x, w);
   const Tensor windows = windows_of(x, w, out);
-  const auto biased = [&](const Tensor& t) { return bias.defined() ? t + along_channels(bias, w.rank()) : t; };
-  const bool own_filter = x.size(1) == groups && weight.size(0) == groups && are_few(windows, w.rank());
-  if (own_filter && windows.numel() > 0) return biased(convolve_channels(windows, weight, w.rank()));
-  constexpr std::int64_t most_bytes = std::int64_t{16} << 20;
-  const std::int64_t batch = x.size(0), bytes = windows.numel() / std::max<std::int64_t>(batch, 1) * x.element_size();
-  const std::int64_t part = std::max<std::int64_t>(1, most_bytes / std::max<std::int64_t>(bytes, 1));
-  if (batch <= part || windows.numel() <= x.numel()) return biased(convolve_all(windows, weight, out, groups));
-  std::vector<Tensor> parts;
-  for (std::int64_t start = 0; start < batch; start += part)
-    parts.push_back(biased(convolve_all(windows.narrow(0, start, std::min(part, batch - start)), weight, out, groups)));
-  return cat(parts);
-}
-
-// Zeros around x, written into memory: where a padding is an expression, each element of its windows costs divisions to find.
-Tensor padded_memory(const Tensor& x, const Windows& w) {
-  if (std::all_of(w.padding.begin(), w.padding.end(), [](std::int64_t n) { return n == 0; })) return x;
-  Sizes sizes = x.sizes();
-  for (std::size_t i = 0; i < w.rank(); ++i) sizes[2 + i] += 2 * w.padding[i];
-  const Tensor out = zeros(sizes, {x.dtype()});
-  Tensor inside = out;
-  for (std::size_t i = 0; i < w.rank(); ++i) {
-    const auto dim = static_cast<std::int64_t>(2 + i);
-    inside = inside.narrow(dim, w.padding[i], x.size(dim));
-  }
-  inside.copy_(In(x, {}));
-  return out;
+  constexpr std::int64_t longest_chain = 128;
+  const bool own_filter = x.size(1) == groups && weight.size(0) == groups && weight.numel() <= longest_chain * groups;
+  const Tensor result = own_filter && windows.numel() > 0 ? convolve_channels(windows, weight, w.rank())
+                                                          : convolve_all(windows, weight, out, groups);
+  return bias.defined() ? result + along_channels(bias, w.rank()) : result;
 }
 
 // What "same" adds, the odd one at the end.
@@ -259,9 +288,7 @@ Tensor conv(std::string_view name, std::size_t rank, const In& input, const Tens
   require_types(x.tensor, weight, bias);
   const Tensor padded = padding.name() == "same" ? pad_to_keep_size(name, x.tensor, weight, stride, dilation, rank) : x.tensor;
   require_fit(c, padded, weight, bias);
-  const bool own_filter = padded.size(1) == groups && weight.size(0) == groups;  // which reads each element of a window by itself
-  const Tensor around =
-      own_filter ? pad_spatial(padded, c.windows.padding, c.windows.padding, 0) : padded_memory(padded, c.windows);
+  const Tensor around = pad_spatial(padded, c.windows.padding, c.windows.padding, 0);
   return x.result(convolve(around, weight, bias, c.windows, groups));
 }
 

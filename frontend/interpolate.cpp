@@ -7,6 +7,7 @@
 #include "braze/functions.h"
 #include "frontend/formula.h"
 #include "frontend/linalg.h"
+#include "frontend/positions.h"
 
 namespace braze {
 
@@ -15,7 +16,7 @@ namespace {
 // A dim resampled: `taps` elements a result.
 struct Taps {
   std::vector<std::vector<std::int64_t>> index;  // [tap][result]
-  std::vector<std::vector<double>> weight;       // the same; empty: one tap of weight 1
+  std::vector<std::vector<double>> weight;       // the same; empty: the element as it is
 };
 
 // One spatial dim: its sizes, and the factor that the user gave, where it is to be used as it is.
@@ -54,7 +55,7 @@ Taps linear_taps(const Dim& d, bool align_corners) {
   const T scale = scale_of<T>(d, align_corners);
   Taps taps{{{}, {}}, {{}, {}}};
   for (std::int64_t o = 0; o < d.out; ++o) {
-    const T at = source_of(o, scale, align_corners, false);
+    const T at = d.in == d.out ? static_cast<T>(o) : source_of(o, scale, align_corners, false);  // whatever factor was given
     const std::int64_t low = std::min(static_cast<std::int64_t>(at), d.in - 1);
     const T part = std::min(std::max(at - static_cast<T>(low), T{0}), T{1});
     taps.index[0].push_back(low);
@@ -129,11 +130,27 @@ Tensor resample(const Tensor& x, std::int64_t dim, const Taps& taps) {
   Tensor out;
   for (std::size_t k = 0; k < taps.index.size(); ++k) {
     const Tensor picked = index_select(x, dim, from_data(taps.index[k].data(), {n}));
-    if (taps.weight.empty()) return picked;
     const Tensor weighted = picked * from_data(taps.weight[k].data(), along).to(x.dtype());
     out = out.defined() ? out + weighted : weighted;
   }
   return out;
+}
+
+// All dims at once, each element picked by itself.
+Tensor pick(const Tensor& x, const std::vector<Taps>& dims) {
+  constexpr std::source_location where;  // the line of the call, which a SourceLine holds
+  const Geometry g = checked(x).layout();
+  Dims sizes = g.sizes;
+  for (std::size_t i = 0; i < dims.size(); ++i) sizes[2 + i] = static_cast<std::int64_t>(dims[i].index[0].size());
+  PositionSum sum(sizes, g.offset, where);
+  sum.add_axis(0, g.strides[0]);
+  sum.add_axis(1, g.strides[1]);
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    Sizes along(sizes.size() - 2 - i, 1);
+    along[0] = sizes[2 + i];
+    sum.add_index(from_data(dims[i].index[0].data(), along), g.sizes[2 + i], g.strides[2 + i]);
+  }
+  return wrap(read_at(checked(x), sum.value(), location(where)), x.dtype());
 }
 
 // ---- what the call asks for ----
@@ -237,8 +254,13 @@ Tensor interpolate(const In& input, const InterpolateOptions& options) {
     }
     return out;
   };
+  if (picks) {
+    std::vector<Taps> taps;
+    for (const Dim& d : r.dims) taps.push_back(taps_of(r, d));
+    return pick(x, taps);
+  }
   if (bytes) return resampled(x.to(DType::f32)).to(x.dtype());
-  return picks ? resampled(x) : in_compute_type(x, resampled);
+  return in_compute_type(x, resampled);
 }
 
 // ---- shuffles: reshape, permute, reshape ----

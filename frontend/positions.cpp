@@ -13,7 +13,8 @@ void PositionSum::add_axis(std::size_t axis, std::int64_t stride) {
   if (stride == 0 || sizes_[axis] == 1) return;
   Sizes alone(sizes_.size(), 1);
   alone[axis] = sizes_[axis];
-  add(arange(Scalar(sizes_[axis])).reshape(alone), stride);
+  // Not arange, whose start and step are arguments: what steps by one is read and written side by side.
+  add(wrap(engine::record(ir::Op::iota, {}, ir::ToShape{{sizes_[axis]}}, location(where_))).reshape(alone), stride);
 }
 
 void PositionSum::add_index(const Tensor& index, std::int64_t extent, std::int64_t stride) {

@@ -42,21 +42,25 @@ Sizes kernel_dims(std::size_t rank);
 // reduction would run along the little kernel. In the order of the kernel, as PyTorch's loops join them.
 constexpr std::int64_t few_elements = 32;
 bool are_few(const Tensor& windows, std::size_t rank);
+// The elements of windows by place: slices of one view, so that a kernel which reads many has their strides once.
+class Places {
+ public:
+  Places(const Tensor& windows, std::size_t rank);
+  std::int64_t count() const { return count_; }
+  // Element n of each window: [N, C, o...].
+  Tensor at(std::int64_t n) const;
+
+ private:
+  const Tensor& windows_;
+  std::size_t rank_;
+  std::int64_t count_ = 1;
+  engine::Value whole_;
+};
 // Calls join(n, element n of each window: [N, C, o...]) for each place n of the kernel in turn.
 template <class F>
 void for_each_place(const Tensor& windows, std::size_t rank, F&& join) {
-  std::int64_t count = 1;
-  for (const std::int64_t dim : kernel_dims(rank)) count *= windows.size(dim);
-  for (std::int64_t n = 0; n < count; ++n) {
-    Tensor at = windows;
-    std::int64_t left = n;
-    for (auto i = static_cast<std::int64_t>(rank); i-- > 0;) {
-      const std::int64_t size = windows.size(2 + i);
-      at = at.select(2 + i, left % size);
-      left /= size;
-    }
-    join(n, at);
-  }
+  const Places places(windows, rank);
+  for (std::int64_t n = 0; n < places.count(); ++n) join(n, places.at(n));
 }
 
 // Padding at both ends of each spatial dim.

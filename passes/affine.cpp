@@ -59,6 +59,24 @@ IndexId Extents::product(const ir::Shape& shape) const {
   return result;
 }
 
+KeptAxes::KeptAxes(const Extents& extents, const ir::Shape& result, const ir::Shape& operand) {
+  for (std::size_t i = 0; i < result.size(); ++i)
+    if (!extents.is_one(result[i])) merged.push_back(i);
+  for (std::size_t i = 0; i < operand.size(); ++i)
+    if (!extents.is_one(operand[i])) split.push_back(i);
+  const auto equal = [&](std::size_t a, std::size_t b) { return extents.of(result[a]) == extents.of(operand[b]); };
+  while (!merged.empty() && !split.empty() && equal(merged.back(), split.back())) {
+    same.emplace_back(merged.back(), split.back());
+    merged.pop_back();
+    split.pop_back();
+  }
+  std::size_t first = 0;
+  for (; first < std::min(merged.size(), split.size()) && equal(merged[first], split[first]); ++first)
+    same.emplace_back(merged[first], split[first]);
+  merged.erase(merged.begin(), merged.begin() + static_cast<std::ptrdiff_t>(first));
+  split.erase(split.begin(), split.begin() + static_cast<std::ptrdiff_t>(first));
+}
+
 AffineId AffineArithmetic::intern(const Affine& affine) {
   std::vector<std::uint32_t> key{affine.offset};
   for (const Affine::Term& term : affine.terms) {

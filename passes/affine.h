@@ -27,6 +27,14 @@ class Extents {
   std::vector<ir::IndexId> symbols_;
 };
 
+// The axes that a reshape leaves as they are, at both ends of the two shapes; between them it merges some and splits others, whose
+// products are equal wherever the value has an element at all. Axes of one element are in none of the lists.
+struct KeptAxes {
+  KeptAxes(const Extents& extents, const ir::Shape& result, const ir::Shape& operand);
+  std::vector<std::pair<std::size_t, std::size_t>> same;  // of the result, of the operand
+  std::vector<std::size_t> merged, split;                 // of the result, of the operand
+};
+
 // numerator / divisor if it divides exactly, as polynomials.
 std::optional<ir::IndexId> exact_quotient(ir::IndexTable& index, ir::IndexId numerator, ir::IndexId divisor);
 

@@ -44,13 +44,52 @@ void Fuser::keep_in_memory() {
       if (reads_whole(graph_[id], i) && !(ir::info(graph_[id].op).routine() && is_immediate(graph_.node(graph_[id].in[i]))))
         keep(graph_[id].in[i]);
   // A dot's factor whose dims merge others that do not lie in a row would be found by a division for each element packed; in memory it
-  // is a copy, which is cheap beside the dot.
+  // is a copy, which is cheap beside the dot. The CPU's schedule finds the right factor's elements while it packs them.
   for (const NodeId id : order_) {
-    if (graph_[id].op != Op::dot) continue;
-    for (Value factor : graph_[id].in) {
+    const Node& node = graph_[id];
+    if (node.op != Op::dot) continue;
+    for (std::size_t i = 0; i < node.in.size(); ++i) {
+      Value factor = node.in[i];
       while (graph_.node(factor).op == Op::expand) factor = graph_.node(factor).in[0];
-      if (graph_.node(factor).op == Op::reshape && is_view(graph_.node(stored_value(graph_, factor)).op)) keep(factor);
+      if (graph_.node(factor).op != Op::reshape || !is_view(graph_.node(stored_value(graph_, factor)).op)) continue;
+      const Shape& shape = node.out[0].shape;
+      const bool packs = i == 1 && std::holds_alternative<ir::CpuTarget>(options_.target) && !extents_.is_one(shape.back()) &&
+                         !extents_.is_one(shape[shape.size() - 2]);
+      if (!packs || merges_factor_axes(node.in[i])) keep(factor);
     }
+  }
+}
+
+// Whether a reshape on the way to what is computed or in memory mixes the last two axes of a value: where one is, the other has a say.
+bool Fuser::merges_factor_axes(Value value) const {
+  const std::size_t rank = graph_.type(value).shape.size();
+  std::vector<std::uint8_t> axes(
+      rank);  // bit 0: the last but one has a say in where along this axis an element is, bit 1: the last
+  axes[rank - 2] = 1;
+  axes[rank - 1] = 2;
+  while (true) {
+    const Node& node = graph_.node(value);
+    if (node.in.empty()) return false;
+    const Shape& from = graph_.type(node.in[0]).shape;
+    const Shape& shape = node.out[0].shape;
+    std::vector<std::uint8_t> next(from.size());
+    if (node.op == Op::reshape) {
+      const KeptAxes kept(extents_, shape, from);
+      std::uint8_t all = 0;
+      for (const std::size_t axis : kept.merged) all |= axes[axis];
+      if (all == 3) return true;
+      for (const std::size_t axis : kept.split) next[axis] = all;
+      for (const auto& [to, axis] : kept.same) next[axis] = axes[to];
+    } else if (node.op == Op::permute) {
+      const auto& order = node.as<ir::Permutation>().order;
+      for (std::size_t i = 0; i < order.size(); ++i) next[order[i]] = axes[i];
+    } else if (node.op == Op::expand) {
+      for (std::size_t i = 0; i < from.size(); ++i) next[i] = axes[i + shape.size() - from.size()];
+    } else {
+      return false;
+    }
+    axes = std::move(next);
+    value = node.in[0];
   }
 }
 

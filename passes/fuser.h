@@ -80,6 +80,7 @@ class Fuser {
 
   void classify();
   void keep_in_memory();
+  bool merges_factor_axes(ir::Value value) const;
   bool is_free(ir::NodeId id) const;
   std::vector<Operand> operands(ir::NodeId id);
   Operand look_through(ir::Value value, const ir::Shape& point) const;

@@ -396,25 +396,25 @@ std::optional<Lowering::Request> Lowering::moved(const Request& request) {
   Request result{from, {}, request.guard};
   if (node.op == Op::reshape) {
     result.place = request.place;
-    if (!request.place.linear && !(from_shape == shape)) result.place = {true, {linear(request.place, shape)}};
-    // Axes of extent 1 come and go; the others keep their coordinates.
-    Place squeezed;
-    std::size_t next = 0;
-    const auto skip = [&] {
-      while (next < shape.size() && extents_.is_one(shape[next])) ++next;
-    };
-    bool same = !request.place.linear;
-    for (std::size_t i = 0; same && i < from_shape.size(); ++i) {
-      if (extents_.is_one(from_shape[i])) {
-        squeezed.at.push_back(affine_.zero());
-        continue;
-      }
-      skip();
-      same = next < shape.size() && extents_.of(shape[next]) == extents_.of(from_shape[i]);
-      if (same) squeezed.at.push_back(request.place.at[next++]);
+    if (request.place.linear) return result;
+    // Axes of extent 1 come and go, those at both ends keep their coordinates; the rest are numbered row-major.
+    const KeptAxes axes(extents_, shape, from_shape);
+    Shape merged, split;
+    Place between;
+    for (const std::size_t i : axes.merged) {
+      merged.push_back(shape[i]);
+      between.at.push_back(request.place.at[i]);
     }
-    skip();
-    if (same && next == shape.size()) result.place = squeezed;
+    for (const std::size_t i : axes.split) split.push_back(from_shape[i]);
+    between = {true, {linear(between, merged)}};
+    if (axes.same.empty()) {
+      result.place = between;
+      return result;
+    }
+    between = spread(between, split);
+    result.place.at.assign(from_shape.size(), affine_.zero());
+    for (std::size_t i = 0; i < split.size(); ++i) result.place.at[axes.split[i]] = between.at[i];
+    for (const auto& [to, from_axis] : axes.same) result.place.at[from_axis] = request.place.at[to];
     return result;
   }
   const Place place = spread(request.place, shape);

@@ -75,6 +75,12 @@ ValueId NestEmitter::min(ValueId a, ValueId b) {
   return builder_.append({.op = Primitive::select, .type = DType::i64, .in = {less, a, b}});
 }
 
+ValueId NestEmitter::max(ValueId a, ValueId b) {
+  const ValueId less =
+      builder_.append({.op = Primitive::lt, .type = DType::boolean, .from = DType::i64, .in = {a, b, ir::no_value}});
+  return builder_.append({.op = Primitive::select, .type = DType::i64, .in = {less, b, a}});
+}
+
 ValueId NestEmitter::size_value(IndexId id) {
   if (index_[id].op == IndexOp::number) return number(index_[id].number);
   const auto [at, fresh] = sizes_.emplace(id, ir::no_value);
@@ -133,6 +139,12 @@ ValueId NestEmitter::affine_value(AffineId id) {
     for (const ValueId part : variable(term.variable))
       plus(index_.is_number(term.coefficient, 1) ? part : mul(part, size_value(term.coefficient)));
   return sum == ir::no_value ? number(0) : sum;
+}
+
+ValueId NestEmitter::variable_value(Variable v) {
+  ValueId sum = ir::no_value;
+  for (const ValueId part : variable(v)) sum = sum == ir::no_value ? part : add(sum, part);
+  return sum;
 }
 
 ir::Access NestEmitter::access(std::uint32_t buffer, AffineId address) {
@@ -339,21 +351,22 @@ ValueId NestEmitter::logical(Primitive op, ValueId a, ValueId b) {
   return builder_.append({.op = op, .type = DType::boolean, .in = {a, b, ir::no_value}});
 }
 
+ValueId NestEmitter::outside(ValueId place, AffineId count) {
+  return logical(Primitive::bit_or, compare(Primitive::lt, place, number(0)), compare(Primitive::le, affine_value(count), place));
+}
+
 void NestEmitter::check_place(ValueId place, AffineId count, ValueId guard) {
   if (!checks_) return;
-  const ValueId outside =
-      logical(Primitive::bit_or, compare(Primitive::lt, place, number(0)), compare(Primitive::le, affine_value(count), place));
   GuardedSink(builder_, guard)
       .append({.op = Primitive::check,
                .type = DType::boolean,
-               .in = {outside, ir::no_value, ir::no_value},
+               .in = {outside(place, count), ir::no_value, ir::no_value},
                .payload = static_cast<std::uint64_t>(ir::Fault::index_out_of_range)});
 }
 
 ValueId NestEmitter::within(ValueId place, AffineId count, ValueId guard) {
   check_place(place, count, guard);
-  const ValueId inside =
-      logical(Primitive::bit_and, compare(Primitive::le, number(0), place), compare(Primitive::lt, place, affine_value(count)));
+  const ValueId inside = logical(Primitive::bit_xor, outside(place, count), builder_.constant(DType::boolean, 1));
   return guard == ir::no_value ? inside : logical(Primitive::bit_and, guard, inside);
 }
 

@@ -34,6 +34,7 @@ class NestEmitter {
   ir::ValueId quo(ir::ValueId a, ir::ValueId b) { return arithmetic(ir::Primitive::quo, a, b); }
   ir::ValueId rem(ir::ValueId a, ir::ValueId b) { return arithmetic(ir::Primitive::rem, a, b); }
   ir::ValueId min(ir::ValueId a, ir::ValueId b);
+  ir::ValueId max(ir::ValueId a, ir::ValueId b);
   // The digits of `position` in the mixed radix of `extents`, outermost first.
   std::vector<ir::ValueId> digits(ir::ValueId position, std::span<const ir::IndexId> extents);
 
@@ -69,6 +70,7 @@ class NestEmitter {
 
   ir::Access access(std::uint32_t buffer, AffineId address);
   ir::ValueId affine_value(AffineId affine);
+  ir::ValueId variable_value(Variable v);  // where it is one value
   // Where the predicate holds, if it is a value.
   void store(const Output& output, ir::ValueId predicate = ir::no_value);
   // What may fault on the way to a put, and its place.
@@ -87,6 +89,7 @@ class NestEmitter {
   ir::ValueId guard_value(GuardId guard);
   ir::ValueId compare(ir::Primitive op, ir::ValueId a, ir::ValueId b);
   ir::ValueId logical(ir::Primitive op, ir::ValueId a, ir::ValueId b);
+  ir::ValueId outside(ir::ValueId place, AffineId count);
   // Faults where the guard holds and the place is none of `count`.
   void check_place(ir::ValueId place, AffineId count, ir::ValueId guard);
   // The same; whether the place is one of `count`, and the guard holds.

@@ -3,7 +3,12 @@
 // Parallel over batches, strips of columns (one vector loop wide) and chunks of rows. In a strip, B is packed a block of k at a time, then a
 // few rows of the strip are held in registers while k runs. Each element is the chain fma(a, b, sum) over k in order, from 0, in
 // the compute type: blocks only pause the chain, so that its bits depend on no blocking.
+//
+// B may be a view whose dims k or n are merged of several, as the windows of a convolution are: packing is where its elements are
+// found. The digits of k come from tables that are made once a range. A strip is packed in segments in which all digits of n
+// but the last stay as they are, so that a segment's lanes lie a stride apart.
 #include <algorithm>
+#include <optional>
 
 #include "ir/error.h"
 #include "passes/schedule_cpu.h"
@@ -18,8 +23,8 @@ using ir::ValueId;
 
 namespace {
 
-constexpr std::int64_t k_block = 512;    // rows of B packed at a time
-constexpr std::int64_t row_blocks = 10;  // a chunk of rows, in blocks held in registers
+constexpr std::int64_t k_block = 256;    // rows of B packed at a time: a strip of them stays in the first-level cache
+constexpr std::int64_t row_blocks = 16;  // a chunk of rows, in blocks held in registers
 
 class Contract {
  public:
@@ -34,11 +39,13 @@ class Contract {
         n_(k_ - 1),
         m_(k_ - 2),
         lanes_(lanes(context)),
-        held_(context.target.vector_bytes >= 64 ? 12 : 6),
+        held_(context.target.vector_bytes >= 64 ? 8 : 6),
         type_(compute_type(context.module.graph.type(dot_.value).dtype)) {}
 
   void run() {
     take_outputs(emit_, true);
+    find_digits();
+    make_tables();
     std::vector<IndexId> extents;
     for (Variable axis = 0; axis < m_; ++axis) extents.push_back(nest_.axes[axis].extent);
     extents.push_back(index_.ceil_div(nest_.axes[n_].extent, index_.number(lanes_)));
@@ -49,11 +56,9 @@ class Contract {
     for (Variable axis = 0; axis < m_; ++axis) emit_.bind(axis, {digits[axis]});
     columns_ = ir::emit_block_range(builder(), extent_of(n_), digits[m_], lanes_);
     rows_ = ir::emit_block_range(builder(), extent_of(m_), digits[m_ + 1], chunk());
-    const ValueId lane = emit_.open(LoopKind::serial, columns_.count, lanes_);
-    emit_.bind(n_, {columns_.begin, lane});
-    packed_ = builder().scratch(type_, ir::Space::heap, Size::of(k_block));
-    sums_ = builder().scratch(type_, ir::Space::heap, Size::of(chunk()));
-    clear();
+    packed_ = builder().scratch(type_, ir::Space::heap, Size::of(k_block * lanes_));
+    sums_ = builder().scratch(type_, ir::Space::heap, Size::of(chunk() * lanes_));
+    clear(sums_, rows_.count);
     const Size blocks = emit_.size(index_.ceil_div(nest_.axes[k_].extent, index_.number(k_block)));
     const ValueId block = emit_.open(LoopKind::serial, blocks);
     const ir::BlockRange depth = ir::emit_block_range(builder(), extent_of(k_), block, k_block);
@@ -62,7 +67,6 @@ class Contract {
     emit_.close();
     finish_rows();
     emit_.close();
-    emit_.close();
     context_.finish(std::move(lowered_), extent, context_.elements());
   }
 
@@ -70,7 +74,12 @@ class Contract {
   ir::KernelBuilder& builder() { return emit_.builder(); }
   std::int64_t chunk() const { return held_ * row_blocks; }
   Size extent_of(Variable axis) { return emit_.size(nest_.axes[axis].extent); }
-  ir::Access sum_at(ValueId row) const { return {sums_, {{row, Size::of(1)}}, {}}; }
+  // Lane `lane` of row `row` of an array that is a strip wide.
+  ir::Access strip_at(std::uint32_t array, ValueId row, ValueId lane) const {
+    return {array, {{row, Size::of(lanes_)}, {lane, Size::of(1)}}, {}};
+  }
+  // All lanes of a strip, those past the last column included: they hold zeros and are not kept.
+  ValueId open_lanes() { return emit_.open(LoopKind::serial, Size::of(lanes_), lanes_); }
 
   ValueId wide(ExprId expr) {
     const ValueId value = emit_.wide_value(expr);
@@ -88,16 +97,129 @@ class Contract {
         {.op = boolean ? Primitive::bit_or : Primitive::add, .type = type_, .in = {product, sum, ir::no_value}});
   }
 
-  void clear() {
-    const ValueId row = emit_.open(LoopKind::serial, rows_.count);
-    builder().store(sum_at(row), builder().constant(type_, 0));
+  void clear(std::uint32_t array, Size rows) {
+    const ValueId row = emit_.open(LoopKind::serial, rows);
+    const ValueId lane = open_lanes();
+    builder().store(strip_at(array, row, lane), builder().constant(type_, 0));
+    emit_.close();
     emit_.close();
   }
 
-  void pack(const ir::BlockRange& depth) {
-    const ValueId k = emit_.open(LoopKind::serial, depth.count);
+  // ---- B's digits
+
+  Variable derived(std::size_t i) const { return derived_base + static_cast<Variable>(i); }
+  AxisSet axes_of(std::size_t i) const { return emit_.axes_of_affine(nest_.derived[i].of); }
+  bool is_column(AffineId id) const {
+    const Affine& affine = nest_.affines[id];
+    return affine.terms.size() == 1 && affine.terms[0].variable == n_ && index_.is_number(affine.terms[0].coefficient, 1) &&
+           index_.is_number(affine.offset, 0);
+  }
+
+  struct Reads {
+    std::vector<bool> at_once, at_all;  // by Nest::derived: whether an address names it, or what an address names is made of it
+  };
+  Reads reads_of(ExprId root) const {
+    Reads reads{std::vector<bool>(nest_.derived.size()), std::vector<bool>(nest_.derived.size())};
+    std::vector<bool> needed(nest_.exprs.size());
+    needed[root] = true;
+    const auto mark = [&](AffineId id, std::vector<bool>& set) {
+      for (const Affine::Term& term : nest_.affines[id].terms)
+        if (term.variable >= derived_base) set[term.variable - derived_base] = true;
+    };
+    for (std::size_t i = root + 1; i-- > 0;) {
+      const Expr& expr = nest_.exprs[i];
+      if (!needed[i]) continue;
+      for (const ExprId in : expr.in) needed[in] = true;
+      if (has_affine(expr)) mark(expr.affine, reads.at_once);
+      for (const Condition& condition : nest_.guards[expr.guard]) mark(condition.index, reads.at_once);
+    }
+    reads.at_all = reads.at_once;
+    for (std::size_t i = nest_.derived.size(); i-- > 0;)
+      if (reads.at_all[i]) mark(nest_.derived[i].of, reads.at_all);
+    return reads;
+  }
+
+  // Whether a strip can be packed in segments: n is divided by one number alone, and its remainder no more.
+  void find_digits() {
+    const AxisSet n = set_of({n_});
+    const Reads right = reads_of(dot_.right), left = reads_of(dot_.left);
+    for (std::size_t i = 0; i < nest_.derived.size(); ++i)
+      if ((right.at_once[i] || left.at_once[i]) && axes_of(i) == set_of({k_}))
+        tables_.push_back({derived(i), 0, left.at_once[i], right.at_once[i]});
+    std::vector<bool> varies(nest_.derived.size());  // within a segment
+    for (std::size_t i = 0; i < nest_.derived.size(); ++i) {
+      const Derived& d = nest_.derived[i];
+      if (!right.at_all[i] || !(axes_of(i) & n)) continue;
+      if (is_column(d.of) && (!segment_ || *segment_ == d.divisor)) {
+        segment_ = d.divisor;
+        varies[i] = d.remainder;
+        (d.remainder ? remainders_ : quotients_).push_back(derived(i));
+        continue;
+      }
+      for (const Affine::Term& term : nest_.affines[d.of].terms)
+        if (term.variable == n_ || (term.variable >= derived_base && varies[term.variable - derived_base])) {
+          segment_.reset();
+          return;
+        }
+    }
+  }
+
+  // The digits of k by k: divisions are dear, and each is needed in every strip.
+  void make_tables() {
+    if (tables_.empty()) return;
+    for (Table& table : tables_) table.array = builder().scratch(DType::i64, ir::Space::heap, extent_of(k_));
+    const ValueId k = emit_.open(LoopKind::serial, extent_of(k_));
+    emit_.bind(k_, {k});
+    for (const Table& table : tables_) builder().store({table.array, {{k, Size::of(1)}}, {}}, emit_.variable_value(table.digit));
+    emit_.close();
+  }
+
+  void bind_depth(const ir::BlockRange& depth, ValueId k, bool left) {
     emit_.bind(k_, {depth.begin, k});
-    builder().store({packed_, {{k, Size::of(1)}}, {}}, wide(dot_.right));
+    for (const Table& table : tables_)
+      if (left ? table.left : table.right)
+        emit_.bind(table.digit, {builder().load({table.array, {{depth.begin, Size::of(1)}, {k, Size::of(1)}}, {}})});
+  }
+
+  // ---- the product
+
+  void pack(const ir::BlockRange& depth) {
+    const ValueId lanes = emit_.number(lanes_), zero = emit_.number(0);
+    const ValueId full = builder().append(
+        {.op = Primitive::le, .type = DType::boolean, .from = DType::i64, .in = {lanes, columns_.count.value, ir::no_value}});
+    const ValueId cleared =
+        builder().append({.op = Primitive::select, .type = DType::i64, .in = {full, zero, depth.count.value}});
+    clear(packed_, Size::of_value(cleared));
+    if (segment_)
+      pack_segments(depth);
+    else
+      pack_columns(depth, columns_.begin, columns_.count, zero);
+  }
+
+  // `count` columns from `begin` on, which are the strip's from `at` on.
+  void pack_columns(const ir::BlockRange& depth, ValueId begin, Size count, ValueId at, ValueId remainder = ir::no_value) {
+    const ValueId lane = emit_.open(LoopKind::serial, count, lanes_);
+    emit_.bind(n_, {begin, lane});
+    for (const Variable v : remainders_)
+      if (remainder != ir::no_value) emit_.bind(v, {remainder, lane});
+    const ValueId k = emit_.open(LoopKind::serial, depth.count);
+    bind_depth(depth, k, false);
+    ir::Access to = strip_at(packed_, k, lane);
+    to.terms.push_back({at, Size::of(1)});
+    builder().store(to, wide(dot_.right));
+    emit_.close();
+    emit_.close();
+  }
+
+  void pack_segments(const ir::BlockRange& depth) {
+    const ValueId length = emit_.size_value(*segment_), begin = columns_.begin, one = emit_.number(1);
+    const ValueId end = emit_.add(begin, columns_.count.value);
+    const ValueId first = emit_.quo(begin, length), last = emit_.quo(emit_.sub(end, one), length);
+    const ValueId segment = emit_.open(LoopKind::serial, Size::of_value(emit_.add(emit_.sub(last, first), one)));
+    const ValueId number = emit_.add(first, segment), origin = emit_.mul(number, length);
+    const ValueId from = emit_.max(begin, origin), to = emit_.min(end, emit_.add(origin, length));
+    for (const Variable v : quotients_) emit_.bind(v, {number});
+    pack_columns(depth, from, Size::of_value(emit_.sub(to, from)), emit_.sub(from, begin), emit_.sub(from, origin));
     emit_.close();
   }
 
@@ -108,29 +230,31 @@ class Contract {
     const ValueId block = emit_.open(LoopKind::serial, Size::of_value(blocks));
     const ValueId first = emit_.mul(block, held), last = emit_.sub(rows_.count.value, emit_.number(1));
     std::vector<ValueId> rows, sums;
-    for (std::int64_t r = 0; r < held_; ++r) {
-      rows.push_back(emit_.min(emit_.add(first, emit_.number(r)), last));
-      sums.push_back(builder().load(sum_at(rows.back())));
-    }
+    for (std::int64_t r = 0; r < held_; ++r) rows.push_back(emit_.min(emit_.add(first, emit_.number(r)), last));
+    const ValueId lane = open_lanes();
+    for (const ValueId row : rows) sums.push_back(builder().load(strip_at(sums_, row, lane)));
     const ValueId k = emit_.open(LoopKind::serial, depth.count);
     for (ValueId& sum : sums) sum = builder().carry(sum);
-    const ValueId b = builder().load({packed_, {{k, Size::of(1)}}, {}});
+    const ValueId b = builder().load(strip_at(packed_, k, lane));
     for (std::size_t r = 0; r < sums.size(); ++r) {
       emit_.enter();
       emit_.bind(m_, {rows_.begin, rows[r]});
-      emit_.bind(k_, {depth.begin, k});
+      bind_depth(depth, k, true);
       builder().yield(r, multiply_add(wide(dot_.left), b, sums[r]));
       emit_.leave();
     }
     const std::vector<ValueId> results = emit_.close();
-    for (std::size_t r = 0; r < results.size(); ++r) builder().store(sum_at(rows[r]), results[r]);
+    for (std::size_t r = 0; r < results.size(); ++r) builder().store(strip_at(sums_, rows[r], lane), results[r]);
+    emit_.close();
     emit_.close();
   }
 
   void finish_rows() {
     const ValueId row = emit_.open(LoopKind::serial, rows_.count);
     emit_.bind(m_, {rows_.begin, row});
-    const ValueId sum = builder().load(sum_at(row));
+    const ValueId lane = emit_.open(LoopKind::serial, columns_.count, lanes_);
+    emit_.bind(n_, {columns_.begin, lane});
+    const ValueId sum = builder().load(strip_at(sums_, row, lane));
     for (ExprId e = 0; e < nest_.exprs.size(); ++e) {
       const Expr& expr = nest_.exprs[e];
       if (expr.kind != Expr::Kind::reduced) continue;
@@ -141,6 +265,7 @@ class Contract {
                        {.op = Primitive::convert, .type = expr.type, .from = type_, .in = {sum, ir::no_value, ir::no_value}}));
     }
     store_outputs(emit_, true);
+    emit_.close();
     emit_.close();
   }
 
@@ -156,6 +281,14 @@ class Contract {
   const DType type_;
   ir::BlockRange columns_, rows_;
   std::uint32_t packed_ = 0, sums_ = 0;
+  std::optional<IndexId> segment_;  // columns of a segment; none: a strip is packed as a whole
+  std::vector<Variable> quotients_, remainders_;
+  struct Table {  // a digit of k by k
+    Variable digit;
+    std::uint32_t array;
+    bool left, right;  // which factors read it
+  };
+  std::vector<Table> tables_;
 };
 
 }  // namespace

@@ -42,7 +42,16 @@ std::optional<Value> if_same_shape(const Match& m) {
 
 // ---- reshape, expand, permute
 
-std::optional<Value> outer_reshape(const Match& m) { return reshape(m, m[0], m.type().shape); }
+// Of elements that lie elsewhere, two steps say more than one: which axes are numbered together, and which are not. Where they lie as
+// they are numbered, all that is lost on the way is lost for nothing.
+std::optional<Value> outer_reshape(const Match& m) {
+  const Op from = m.graph().node(m[0]).op;
+  const Shape &whole = shape_of(m, m[0]), &between = shape_of(m, m.in(m.root)), &to = m.type().shape;
+  const bool moves = from == Op::permute || from == Op::view || from == Op::slice || from == Op::flip || from == Op::expand;
+  const auto count = [](const Shape& shape) { return std::count_if(shape.begin(), shape.end(), [](Extent e) { return e != one; }); };
+  if (moves && count(between) != count(to) && count(between) != count(whole)) return std::nullopt;
+  return reshape(m, m[0], to);
+}
 
 std::optional<Value> outer_expand(const Match& m) { return m.make(Op::expand, {m[0]}, ir::ToShape{m.type().shape}); }
 

@@ -57,6 +57,7 @@ Emitter::Emitter(llvm::Module& module, const ir::Kernel& kernel, const ir::CpuTa
 llvm::BasicBlock* Emitter::block(const char* name) { return llvm::BasicBlock::Create(builder_.getContext(), name, function_); }
 
 void Emitter::run() {
+  find_shifted();
   choose_part_lanes();
   set_rounding();
   load_arguments();

@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <span>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -110,6 +111,7 @@ class Emitter {
   bool fills_lanes(const ir::For& loop) const;
 
   // emit_access.cpp: loads and stores
+  void find_shifted();
   Address address(const ir::Access& access, unsigned p);
   DType element_type(const ir::Access& access) const;
   llvm::Type* memory_type(DType t, unsigned lanes);
@@ -125,6 +127,9 @@ class Emitter {
   llvm::Value* load_uniform(DType t, llvm::Value* pointer, ir::ValueId predicate, bool read_only);
   llvm::Value* load_contiguous(DType t, llvm::Value* pointer, llvm::Value* mask, bool prefix, unsigned p, bool read_only);
   llvm::Value* load_scattered(DType t, const Address& at, llvm::Value* mask, bool prefix, unsigned p);
+  llvm::Value* load_strided(DType t, const Address& at, llvm::Value* mask, unsigned p);
+  llvm::Value* load_even(DType t, const Address& at, bool masked, unsigned p);
+  llvm::Value* load_clamped(DType t, const Address& at, llvm::Value* mask, unsigned p);
   llvm::Value* load_lanes(DType t, const Address& at, llvm::Value* mask, unsigned p);
   // The active lanes of a last step, in a loop over their run-time number.
   llvm::Value* load_first_lanes(DType t, const Address& at, unsigned p);
@@ -136,6 +141,8 @@ class Emitter {
   void store_scattered(DType t, llvm::Value* value, const Address& at, llvm::Value* mask, bool prefix, unsigned p);
   void store_lanes(DType t, llvm::Value* value, const Address& at, llvm::Value* mask, unsigned p);
   // Emits `whole` for when all lanes are active and `some` for when not; returns their result, if they have one.
+  llvm::Value* one_or_other(llvm::Value* condition, llvm::function_ref<llvm::Value*()> one,
+                            llvm::function_ref<llvm::Value*()> other);
   llvm::Value* whole_or_some(llvm::function_ref<llvm::Value*()> whole, llvm::function_ref<llvm::Value*()> some);
   llvm::Value* lane_pointer(DType t, const Address& at, unsigned p, unsigned lane);
   llvm::Value* lane_pointers(DType t, const Address& at, unsigned p);
@@ -168,6 +175,7 @@ class Emitter {
   llvm::Function* function_ = nullptr;
   std::vector<std::int32_t> value_lanes_;
   const Ranges ranges_;
+  std::unordered_set<const ir::Access*> shifted_;  // whose offset comes last in the address
   std::vector<Lowered> values_;
   std::vector<llvm::Value*> buffers_;
   std::vector<Scratch> scratch_;

@@ -74,6 +74,29 @@ TEST_CASE("conv2d is the sum over channels and kernel") {
   }
 }
 
+// Deeper than what a dot packs at a time, in strips that begin and end within rows of windows; few windows an image and many.
+TEST_CASE("windows are packed where they are") {
+  struct Case {
+    Shape2 input;
+    std::int64_t filters;
+    Setting setting;
+  };
+  for (const Case& c : {Case{{3, 40, 11, 13}, 9, {3, 3, 1, 1, 1, 1}}, Case{{2, 32, 21, 19}, 17, {3, 3, 1, 1, 1, 1}},
+                        Case{{2, 32, 41, 39}, 6, {3, 3, 2, 1, 1, 1}}, Case{{3, 64, 13, 15}, 8, {3, 3, 3, 2, 2, 2}},
+                        Case{{2, 30, 20, 37}, 12, {2, 5, 1, 0, 2, 3}}, Case{{2, 3, 40, 40}, 130, {5, 5, 2, 2, 1, 1}},
+                        Case{{2, 300, 6, 7}, 5, {1, 1, 1, 0, 1, 1}}, Case{{2, 300, 16, 17}, 5, {1, 1, 2, 0, 1, 1}},
+                        Case{{2, 4, 12, 33}, 4, {7, 7, 1, 3, 1, 4}}, Case{{2, 4, 12, 33}, 4, {6, 6, 2, 0, 1, 4}}}) {
+    const auto& [input, filters, k] = c;
+    const Tensor x = ramp({input.n, input.c, input.h, input.w}), w = ramp({filters, input.c / k.groups, k.kh, k.kw});
+    CAPTURE(input.n, input.c, input.h, input.w, filters, k.kh, k.kw, k.stride, k.padding, k.dilation, k.groups);
+    const Floats expected = convolution_by_loops(x, w, k);
+    for (const DType type : {float32, float64, int64})
+      CHECK(values(conv2d(x.to(type), w.to(type), {}, {k.stride}, {k.padding}, {k.dilation}, k.groups).to(float32)) == expected);
+    const Tensor turned = x.permute({2, 0, 3, 1}).contiguous().permute({1, 3, 0, 2});
+    CHECK(values(conv2d(turned, w, {}, {k.stride}, {k.padding}, {k.dilation}, k.groups)) == expected);
+  }
+}
+
 TEST_CASE("a filter a channel, and batches larger than the columns may be") {
   const Setting k{3, 3, 2, 1, 1, 4};
   const Tensor x = ramp({2, 4, 9, 7}), w = ramp({4, 1, 3, 3});
