@@ -4,6 +4,7 @@
 #include <array>
 #include <numeric>
 
+#include "frontend/autograd/tracking.h"
 #include "frontend/positions.h"
 #include "frontend/tensor_impl.h"
 
@@ -144,7 +145,8 @@ TensorImpl& checked(const Tensor& tensor) {
 
 engine::Value read(const TensorImpl& tensor, ir::Location where) {
   if (!tensor.geometry) {
-    const engine::Value& value = tensor.storage->value();
+    const bool plain = !tensor.leaf && !tensor.cut && !tensor.base;
+    engine::Value value = plain ? tensor.storage->value() : source(tensor, tensor.dtype());
     if (value.type_ref() == tensor.type || value.type() == *tensor.type) return value;
     if (value.type().dtype == tensor.dtype() && tensor.whole_storage())
       return engine::record_to_shape(ir::Op::reshape, value, tensor.type, where);
@@ -154,7 +156,7 @@ engine::Value read(const TensorImpl& tensor, ir::Location where) {
   const Geometry& g = tensor.geometry ? *tensor.geometry : tensor.layout();
   const Decomposition d = decompose(g);
   const DType type = tensor.dtype();
-  const engine::Value stored = read_stored(tensor.storage->value(type), tensor.storage->elements(type), d.stored, where);
+  const engine::Value stored = read_stored(source(tensor, type), tensor.storage->elements(type), d.stored, where);
   if (!d.repeats) return permute(stored, inverse(d.axes, g.sizes.size()), where);
   // The axes that are left, in the layout's order, then one element for each that repeats, then the repetition.
   AxisOrder kept = d.axes;
@@ -169,6 +171,7 @@ engine::Value read(const TensorImpl& tensor, ir::Location where) {
 }
 
 void require_writable(const TensorImpl& tensor) {
+  require_no_leaf(tensor);
   tensor.storage->require_writable();
   if (!tensor.geometry) return;
   const Geometry& g = *tensor.geometry;
@@ -182,16 +185,17 @@ void require_writable(const TensorImpl& tensor) {
 namespace {
 
 // All of a storage, anew. A value that may fail is recorded as a store, whose first operand is the version to go back to.
-void replace(Storage& storage, engine::Value value, DType type, ir::Location where) {
-  if (!value->may_fault || value->evaluated() || storage.writes_at_once()) return storage.set(std::move(value));
-  const std::int64_t flat[] = {storage.elements(type)};
-  const engine::Value operands[] = {storage.value(type), reshape(value, flat, where)};
-  storage.set(engine::record(ir::Op::store, operands, run_layout(0, flat[0]), where));
+void replace(TensorImpl& tensor, engine::Value value, ir::Location where) {
+  Storage& storage = *tensor.storage;
+  if (!value->may_fault || value->evaluated() || storage.writes_at_once()) return set_written(tensor, std::move(value));
+  const std::int64_t flat[] = {storage.elements(tensor.dtype())};
+  const engine::Value operands[] = {source(tensor, tensor.dtype()), reshape(value, flat, where)};
+  set_written(tensor, engine::record(ir::Op::store, operands, run_layout(0, flat[0]), where));
 }
 
 // A complex tensor's memory as reals, conjugated or not.
 Tensor stored_pairs(const TensorImpl& tensor) {
-  return on_storage(tensor.storage, component_type(tensor.dtype()), pair_geometry(tensor.layout()));
+  return relaid(tensor, component_type(tensor.dtype()), pair_geometry(tensor.layout()));
 }
 
 engine::Value conjugated(const engine::Value& pairs, ir::Location where) {
@@ -256,25 +260,27 @@ void write(TensorImpl& tensor, engine::Value value, ir::Location where) {
   require_writable(tensor);
   if (is_complex(tensor.dtype())) {
     const Tensor reals = stored_pairs(tensor);
-    return write(*reals.impl(), tensor.conjugate ? conjugated(value, where) : std::move(value), where);
+    write(*reals.impl(), tensor.conjugate ? conjugated(value, where) : std::move(value), where);
+    tensor.cut = reals.impl()->cut;
+    return;
   }
   Storage& storage = *tensor.storage;
-  if (tensor.whole_storage()) return replace(storage, std::move(value), tensor.dtype(), where);
+  if (tensor.whole_storage()) return replace(tensor, std::move(value), where);
   const Geometry& g = tensor.geometry ? *tensor.geometry : tensor.layout();
   if (g.numel() == 0) return;
   if (storage.writes_at_once()) return storage.write_at_once(g, value);
   const Decomposition d = decompose(g);
   value = permute(value, d.axes, where);
   if (d.stored.contiguous() && d.stored.numel() == storage.elements(tensor.dtype()))
-    return replace(storage, std::move(value), tensor.dtype(), where);
+    return replace(tensor, std::move(value), where);
   ir::Layout layout = to_layout(d.stored);
   if (d.stored.contiguous()) {
     layout = run_layout(g.offset, g.numel());
     const std::int64_t flat[] = {g.numel()};
     value = reshape(value, flat, where);
   }
-  const engine::Value operands[] = {storage.value(tensor.dtype()), std::move(value)};
-  storage.set(engine::record(ir::Op::store, operands, std::move(layout), where));
+  const engine::Value operands[] = {source(tensor, tensor.dtype()), std::move(value)};
+  set_written(tensor, engine::record(ir::Op::store, operands, std::move(layout), where));
 }
 
 // PyTorch refuses to read memory that it is writing, but for the very same elements; it looks at dense operands alone.
@@ -306,7 +312,7 @@ engine::Value read_at(const TensorImpl& tensor, const engine::Value& positions, 
     const engine::Value pairs = read_at(*stored_pairs(tensor).impl(), pair_positions(positions, where), where);
     return tensor.conjugate ? conjugated(pairs, where) : pairs;
   }
-  const engine::Value operands[] = {tensor.storage->value(tensor.dtype()), positions};
+  const engine::Value operands[] = {source(tensor, tensor.dtype()), positions};
   return engine::record(ir::Op::take, operands, where);
 }
 
@@ -320,11 +326,12 @@ void write_at(TensorImpl& tensor, const engine::Value& positions, const engine::
     require<NotImplementedError>(combine == assign || combine == add,
                                  "reducing into a tensor of '{}' is not implemented but by sums", info(tensor.dtype()).scalar_name);
     const Tensor reals = stored_pairs(tensor);
-    return write_at(*reals.impl(), pair_positions(positions, where), tensor.conjugate ? conjugated(values, where) : values, combine,
-                    where);
+    write_at(*reals.impl(), pair_positions(positions, where), tensor.conjugate ? conjugated(values, where) : values, combine, where);
+    tensor.cut = reals.impl()->cut;
+    return;
   }
-  const engine::Value operands[] = {tensor.storage->value(tensor.dtype()), positions, values};
-  tensor.storage->set(engine::record(ir::Op::put, operands, ir::Put{combine}, where));
+  const engine::Value operands[] = {source(tensor, tensor.dtype()), positions, values};
+  set_written(tensor, engine::record(ir::Op::put, operands, ir::Put{combine}, where));
 }
 
 Tensor wrap(engine::Value value) {
@@ -375,6 +382,7 @@ Tensor make_view(const Tensor& base, Geometry geometry, DType dtype) {
   Tensor view = on_storage(impl.storage, dtype, std::move(geometry));
   view.impl()->conjugate = impl.conjugate && is_complex(dtype);
   view.impl()->base = impl.base ? impl.base : Pointer<TensorImpl>::share(&impl);
+  if (impl.leaf || impl.cut || impl.autograd || impl.storage->value()->has(engine::Node::differentiable)) track_view(*view.impl(), impl);
   return view;
 }
 

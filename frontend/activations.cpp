@@ -1,6 +1,7 @@
 // The activations of torch.nn.functional, with PyTorch's formulas: they decide what comes out at infinities and NaN.
 #include <numbers>
 
+#include "frontend/autograd/names.h"
 #include "frontend/complex.h"
 #include "frontend/elementwise.h"
 #include "frontend/formula.h"
@@ -9,6 +10,7 @@ namespace braze::nn::functional {
 
 // PyTorch's vector kernel by erf gives NaN at both infinities: 0 * x adds it, and keeps every other value as it is.
 Tensor gelu(const In& x, std::string_view approximate) {
+  const GradientScope scope(GradientName::GeluBackward0);
   require(approximate == "none" || approximate == "tanh", "approximate argument must be either none or tanh.");
   return map_floating("GeluKernelImpl", x, [&](const Tensor& x) {
     if (approximate == "none") return 0.5 * x * (1 + erf(x * (1 / std::numbers::sqrt2))) + 0 * x;
@@ -18,15 +20,18 @@ Tensor gelu(const In& x, std::string_view approximate) {
 }
 
 Tensor silu(const In& x) {
+  const GradientScope scope(GradientName::SiluBackward0);
   if (is_complex(x)) return mul(x, sigmoid(x));
   return map_floating("silu_cpu", x, [](const Tensor& x) { return x / (1 + exp(-x)); });
 }
 
 Tensor mish(const In& x) {
+  const GradientScope scope(GradientName::MishBackward0);
   return map_floating("mish_cpu", x, [](const Tensor& x) { return x * tanh(log1p(exp(x))); });
 }
 
 Tensor softplus(const In& x, double beta, double threshold) {
+  const GradientScope scope(GradientName::SoftplusBackward0);
   return map_floating("softplus_cpu", x, [&](const Tensor& x) {
     const Tensor scaled = x * beta;
     return where(scaled > threshold, x, log1p(exp(scaled)) / beta);
@@ -43,20 +48,25 @@ Tensor exponential_linear(const In& x, double alpha, double scale, double input_
 
 }  // namespace
 
-Tensor elu(const In& x, double alpha) { return exponential_linear(x, alpha, 1, 1); }
+Tensor elu(const In& x, double alpha) {
+  const GradientScope scope(GradientName::EluBackward0); return exponential_linear(x, alpha, 1, 1); }
 
 Tensor celu(const In& x, double alpha) {
+  const GradientScope scope(GradientName::CeluBackward0);
   require(alpha != 0, "ZeroDivisionError: alpha cannot be 0 for CELU");
   return exponential_linear(x, alpha, 1, 1 / alpha);
 }
 
-Tensor selu(const In& x) { return exponential_linear(x, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1); }
+Tensor selu(const In& x) {
+  const GradientScope scope(GradientName::EluBackward0); return exponential_linear(x, 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1); }
 
 Tensor leaky_relu(const In& x, double negative_slope) {
+  const GradientScope scope(GradientName::LeakyReluBackward0);
   return map_floating("leaky_relu_cpu", x, [&](const Tensor& x) { return where(x > 0, x, x * negative_slope); });
 }
 
 Tensor hardtanh(const In& x, Scalar min_val, Scalar max_val) {
+  const GradientScope scope(GradientName::HardtanhBackward0);
   const SourceLine line(x.where());
   const Tensor t = as_tensor(x);
   const DType type = t.dtype();
@@ -70,14 +80,17 @@ Tensor hardtanh(const In& x, Scalar min_val, Scalar max_val) {
 Tensor relu6(const In& x) { return hardtanh(x, 0, 6); }
 
 Tensor hardswish(const In& x) {
+  const GradientScope scope(GradientName::HardswishBackward0);
   return map_floating("hardswish_cpu", x, [](const Tensor& x) { return x * clamp(x + 3, 0, 6) / 6; });
 }
 
 Tensor hardsigmoid(const In& x) {
+  const GradientScope scope(GradientName::HardsigmoidBackward0);
   return map_floating("hardsigmoid_cpu", x, [](const Tensor& x) { return clamp(x + 3, 0, 6) / 6; });
 }
 
 Tensor logsigmoid(const In& x) {
+  const GradientScope scope(GradientName::LogSigmoidBackward0);
   return map_floating("log_sigmoid_cpu", x, [](const Tensor& x) { return minimum(0, x) - log1p(exp(-abs(x))); });
 }
 
@@ -112,6 +125,7 @@ Tensor threshold(const In& x, Scalar threshold, Scalar value) {
 }
 
 Tensor prelu(const In& x, const Tensor& weight) {
+  const GradientScope scope(GradientName::PreluKernelBackward0);
   const SourceLine line(x.where());
   const Tensor t = as_tensor(x);
   require(t.dtype() == weight.dtype(), "prelu: Type promoting not supported. Got {} and {}", info(t.dtype()).scalar_name,

@@ -39,19 +39,6 @@ Tensor AttributeMethods::new_tensor(const NestedData& data, std::optional<DType>
   return tensor(data, {dtype.value_or(self_of(this).dtype())});
 }
 
-bool AttributeMethods::requires_grad() const { return checked(self_of(this)).requires_grad; }
-Tensor& AttributeMethods::requires_grad_(bool requires_grad) {
-  TensorImpl& impl = checked(self_of(this));
-  require(!requires_grad || is_float(impl.dtype()) || is_complex(impl.dtype()),
-          "only Tensors of floating point and complex dtype can require gradients");
-  impl.requires_grad = requires_grad;
-  return self_of(this);
-}
-bool AttributeMethods::is_leaf() const {
-  checked(self_of(this));
-  return true;  // nothing records gradients yet
-}
-
 bool is_same_size(const Tensor& x, const Tensor& other) { return x.is_same_size(other); }
 std::int64_t numel(const Tensor& x) { return x.numel(); }
 

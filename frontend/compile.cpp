@@ -125,7 +125,7 @@ std::vector<Tensor> stand_ins_for(std::span<const Tensor> arguments) {
             : StoragePointer::adopt(new Storage(engine::placeholder(impl.storage->value().type_ref()), impl.storage->read_only()));
     made.push_back(Tensor::adopt(new TensorImpl(storage, impl.type, impl.geometry)));
     made.back().impl()->conjugate = impl.conjugate;
-    made.back().impl()->requires_grad = impl.requires_grad;
+    if (impl.leaf) made.back().requires_grad_();
   }
   return made;
 }

@@ -58,12 +58,12 @@ void warn_discards_imaginary(DType from, DType to) {
 
 Tensor pairs(const Tensor& x) {
   const Tensor resolved = x.resolve_conj({});
-  return on_storage(resolved.impl()->storage, component_type(x.dtype()), pair_geometry(resolved.impl()->layout()));
+  return relaid(*resolved.impl(), component_type(x.dtype()), pair_geometry(resolved.impl()->layout()));
 }
 
 Tensor of_pairs(const Tensor& reals) {
   const TensorImpl& impl = checked(reals);
-  return on_storage(impl.storage, complex_type(impl.dtype()), halved(impl.layout()));
+  return relaid(impl, complex_type(impl.dtype()), halved(impl.layout()));
 }
 
 Parts parts_of(const In& x, DType type) {
@@ -89,7 +89,7 @@ Tensor join(const Parts& z) {
   });
   const Tensor columns[] = {re.permute(order).unsqueeze(-1), im.permute(order).unsqueeze(-1)};
   const Tensor joined = cat(columns, -1);
-  return on_storage(joined.impl()->storage, complex_type(re.dtype()), {0, sizes, strides});
+  return relaid(*joined.impl(), complex_type(re.dtype()), {0, sizes, strides});
 }
 
 Parts operator+(const Parts& a, const Parts& b) { return {a.re + b.re, a.im + b.im}; }

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "braze/functions.h"
+#include "frontend/autograd/names.h"
 #include "frontend/elementwise.h"
 #include "frontend/positions.h"
 #include "frontend/view_layout.h"
@@ -59,6 +60,7 @@ Tensor Tensor::to(std::optional<DType> wanted, bool copy, MemoryFormat format, s
   const bool as_wanted = impl.dtype() == type && (format == MemoryFormat::preserve || is_contiguous(format));
   if (as_wanted && !copy) return *this;
   warn_discards_imaginary(impl.dtype(), type);
+  const GradientScope scope(impl.dtype() == type ? GradientName::CloneBackward0 : GradientName::ToCopyBackward0);
   if (!impl.geometry && (format == MemoryFormat::preserve || format == MemoryFormat::contiguous))
     return wrap(read_as(impl, type, location(where)), type);
   return copy_laid_out(*this, type, format_strides(impl.layout(), format), location(where));
@@ -86,6 +88,7 @@ Tensor& Tensor::copy_(const In& source) {
     // PyTorch's expand raises where the source does not fit; what assignment allows beyond it, leading dims of one, it refuses.
     if (from != sizes) source.tensor().expand(std::span<const std::int64_t>(sizes));
     if (same_elements(impl, checked(source.tensor()))) {
+      require_no_leaf(impl);
       impl.storage->require_writable();
       impl.storage->set(impl.storage->value());  // counts as a write
       return *this;
@@ -129,7 +132,7 @@ Tensor& fill_one_by_one(Tensor& x, const In& value) {
   PositionSum sum(g.sizes, g.offset, value.where());
   for (std::size_t axis = 0; axis < g.sizes.size(); ++axis) sum.add_axis(axis, g.strides[axis]);
   const Dims flat{impl.storage->elements(impl.dtype())};
-  const Tensor whole = on_storage(impl.storage, impl.dtype(), {0, flat, {1}});
+  const Tensor whole = relaid(impl, impl.dtype(), {0, flat, {1}});
   const ir::Location where = location(value.where());
   whole.impl()->conjugate = impl.conjugate;
   write_at(checked(whole), sum.value(), fitted(value, impl.dtype(), g.sizes, where), ir::Put::Combine::assign, where);
@@ -148,7 +151,7 @@ Tensor& Tensor::fill_(const In& value) {
   if (const TensorImpl& impl = checked(*this); impl.geometry && impl.numel() > 0) {
     const std::optional<Geometry> once = without_repeats(*impl.geometry);
     if (once && once->numel() != impl.numel()) {
-      const Tensor unrepeated = on_storage(impl.storage, impl.dtype(), *once);
+      const Tensor unrepeated = relaid(impl, impl.dtype(), *once);
       unrepeated.impl()->conjugate = impl.conjugate;
       Tensor(unrepeated).copy_(value);
       return *this;

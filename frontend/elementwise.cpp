@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "braze/functions.h"
+#include "frontend/autograd/names.h"
 #include "frontend/complex.h"
 #include "frontend/engine/number.h"
 #include "frontend/formula.h"
@@ -267,6 +268,7 @@ Recorded record_elementwise(ir::Op op, std::span<const In* const> operands, bool
 Tensor elementwise(ir::Op op, std::span<const In* const> operands) {
   if (any_complex(operands)) [[unlikely]]
     return complex_elementwise(op, operands);
+  const engine::FunctionScope call;
   Recorded r = record_elementwise(op, operands, true);
   return is_identity(r.order) ? wrap(std::move(r.value)) : wrap_permuted(std::move(r.value), inverse(r.order));
 }
@@ -304,6 +306,7 @@ void elementwise_in_place(ir::Op op, Tensor& target, std::span<const In* const> 
     if (op == ir::Op::abs) fail("In-place abs is not supported for complex tensors.");
     return write_tensor(impl, checked(elementwise(op, operands)), where);
   }
+  const engine::FunctionScope call;
   write_result(impl, record_elementwise(op, operands, false).value, where);
 }
 
@@ -349,7 +352,7 @@ std::optional<Tensor> power_by_number(const In& base, const In& exponent) {
   const Scalar e = exponent.scalar();
   const DType type = base.tensor().dtype();
   const SourceLine line(base.where());
-  if (e == 0) return full_like(base.tensor(), 1, {result_type(base, exponent)});
+  if (e == 0 && !base.tensor().requires_grad()) return full_like(base.tensor(), 1, {result_type(base, exponent)});
   if (e == 1) return base.tensor().to(result_type(base, exponent)).clone();
   if (!is_float(type)) {
     require(e.is_floating() || e.to_int() >= 0, "Integers to negative integer powers are not allowed.");
@@ -371,6 +374,9 @@ template <>
 Tensor binary_function<ir::Op::pow>(const In& a, const In& b) {
   const In* operands[] = {&a, &b};
   if (any_complex(operands)) return complex_elementwise(ir::Op::pow, operands);
+  const GradientScope scope(b.is_scalar()   ? GradientName::PowBackward0
+                            : a.is_scalar() ? GradientName::PowBackward2
+                                            : GradientName::PowBackward1);
   if (std::optional<Tensor> special = power_by_number(a, b)) return *std::move(special);
   return binary(ir::Op::pow, a, b);
 }

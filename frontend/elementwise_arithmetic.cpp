@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 
+#include "frontend/autograd/names.h"
 #include "frontend/complex.h"
 #include "frontend/elementwise.h"
 #include "frontend/formula.h"
@@ -20,6 +21,7 @@ void check_alpha(DType result, Scalar alpha) {
 
 // a + alpha * b or a - alpha * b in one dtype: the product is rounded as a tensor of it.
 Tensor add_scaled(ir::Op op, const In& a, const In& b, Scalar alpha) {
+  const GradientScope scope(GradientName::None);
   const SourceLine line(a.where());
   const DType type = result_type(a, b);
   const auto is_bool = [](const In& x) { return result_type(x, x) == DType::boolean; };
@@ -39,6 +41,7 @@ Tensor add(const In& a, const In& b, Scalar alpha) { return is_one(alpha) ? add(
 Tensor sub(const In& a, const In& b, Scalar alpha) { return is_one(alpha) ? sub(a, b) : add_scaled(ir::Op::sub, a, b, alpha); }
 Tensor subtract(const In& a, const In& b, Scalar alpha) { return sub(a, b, alpha); }
 Tensor rsub(const In& a, const In& b, Scalar alpha) {
+  const GradientScope scope(GradientName::RsubBackward1);
   const SourceLine line(a.where());
   return sub(b, a, alpha);
 }
@@ -65,6 +68,7 @@ Tensor three_in_one_type(const In& x, const In& a, const In& b, F f) {
 }  // namespace
 
 Tensor addcmul(const In& x, const In& a, const In& b, Scalar value) {
+  const GradientScope scope(GradientName::AddcmulBackward0);
   return three_in_one_type(x, a, b, [&](DType type, const Tensor& x, const Tensor& a, const Tensor& b) {
     if (type == DType::boolean) not_implemented_for("addcmul_cpu_out", type);
     return x + full({}, value, {x.dtype()}) * a * b;
@@ -72,6 +76,7 @@ Tensor addcmul(const In& x, const In& a, const In& b, Scalar value) {
 }
 
 Tensor addcdiv(const In& x, const In& a, const In& b, Scalar value) {
+  const GradientScope scope(GradientName::AddcdivBackward0);
   const bool integers = !a.is_scalar() && !b.is_scalar() && category(a.tensor().dtype()) < 2 && category(b.tensor().dtype()) < 2;
   require(!integers,
           "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division of "
@@ -158,15 +163,24 @@ bool limits(const Limit& limit, DType type, bool is_min) {
 
 }  // namespace
 
-// The bound comes first: where it equals x, x stays, so that zeros keep their sign.
+// Where a limit equals x, x stays, so that zeros keep their sign.
 Tensor clamp(const In& x, const Limit& min, const Limit& max) {
+  const GradientScope scope(GradientName::ClampBackward1);
   const SourceLine line(x.where());
   require(min.get() || max.get(), "torch.clamp: At least one of 'min' or 'max' must not be None");
   const DType type = clamp_type(x, min, max);
   const bool low = limits(min, type, true), high = limits(max, type, false);
   Tensor out = as_tensor(x, type);
-  if (low) out = maximum(as_tensor(*min.get(), type), out);
-  if (high) out = minimum(as_tensor(*max.get(), type), out);
+  // A choice, not a maximum: at a limit the gradient is x's. A limit that is NaN makes NaN.
+  const auto limited = [&](const In& given, bool is_min) {
+    const Tensor limit = as_tensor(given, type);
+    Tensor outside = is_min ? out < limit : out > limit;
+    const bool may_be_nan = is_float(type) && (!given.is_scalar() || std::isnan(given.scalar().to_double()));
+    if (may_be_nan) outside = outside | isnan(limit);
+    return where(outside, limit, out);
+  };
+  if (low) out = limited(*min.get(), true);
+  if (high) out = limited(*max.get(), false);
   return low || high ? out : out.clone();
 }
 
@@ -175,14 +189,16 @@ Tensor clamp_min(const In& x, const In& min) { return clamp(x, min); }
 Tensor clamp_max(const In& x, const In& max) { return clamp(x, {}, max); }
 
 Tensor relu(const In& x) {
+  const GradientScope scope(GradientName::ReluBackward0);
   const SourceLine line(x.where());
   const Tensor t = as_tensor(x);
   require<NotImplementedError>(t.dtype() != DType::boolean, "Boolean inputs not supported for relu");
   if (is_complex(t.dtype())) refuse_limits(t.dtype());
-  return maximum(0, t);
+  return where(t <= 0, 0, t);  // and not a maximum, whose gradient at 0 is another; NaN stays
 }
 
 Tensor nan_to_num(const In& x, std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf) {
+  const GradientScope scope(GradientName::NanToNumBackward0);
   const SourceLine line(x.where());
   const Tensor t = as_tensor(x);
   if (is_complex(t.dtype())) return of_pairs(nan_to_num(pairs(t), nan, posinf, neginf));
@@ -194,6 +210,7 @@ Tensor nan_to_num(const In& x, std::optional<double> nan, std::optional<double> 
 }
 
 Tensor masked_fill(const In& x, const Tensor& mask, const In& value) {
+  const GradientScope scope(GradientName::MaskedFillBackward0);
   const SourceLine line(x.where());
   require(mask.dtype() == DType::boolean, "masked_fill_ only supports boolean masks, but got mask with dtype {}",
           info(mask.dtype()).scalar_name);

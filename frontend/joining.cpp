@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "braze/functions.h"
+#include "frontend/autograd/names.h"
 #include "frontend/tensor_impl.h"
 
 namespace braze {
@@ -27,6 +28,7 @@ std::vector<engine::Value> join_groups(std::span<const engine::Value> values, st
 }  // namespace
 
 Tensor cat(std::span<const Tensor> tensors, std::int64_t dim, std::source_location where) {
+  const GradientScope scope(GradientName::CatBackward0);
   require<ValueError>(!tensors.empty(), "torch.cat(): expected a non-empty list of Tensors");
   DType type = checked(tensors[0]).dtype();
   const Tensor* first = nullptr;
@@ -61,6 +63,7 @@ Tensor cat(std::initializer_list<Tensor> tensors, std::int64_t dim, std::source_
 }
 
 Tensor stack(std::span<const Tensor> tensors, std::int64_t dim, std::source_location where) {
+  const GradientScope scope(GradientName::StackBackward0);
   require(!tensors.empty(), "stack expects a non-empty TensorList");
   std::vector<Tensor> rows;
   for (const Tensor& t : tensors) {

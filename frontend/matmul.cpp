@@ -1,5 +1,6 @@
 // Matrix products over the one primitive, batched `dot`.
 #include "braze/functions.h"
+#include "frontend/autograd/names.h"
 #include "frontend/complex.h"
 #include "frontend/linalg.h"
 #include "frontend/source_line.h"
@@ -113,6 +114,7 @@ Tensor matmul(const In& input, const In& other) {
 }
 
 Tensor mm(const In& input, const Tensor& mat2) {
+  const GradientScope scope(GradientName::MmBackward0);
   const SourceLine line(input.where());
   const Tensor& a = tensor_argument(input, "mm", "input");
   require(a.dim() == 2, "self must be a matrix");
@@ -121,6 +123,7 @@ Tensor mm(const In& input, const Tensor& mat2) {
 }
 
 Tensor bmm(const In& input, const Tensor& mat2) {
+  const GradientScope scope(GradientName::BmmBackward0);
   const SourceLine line(input.where());
   const Tensor& a = tensor_argument(input, "bmm", "input");
   require_batches(a, mat2);
@@ -128,6 +131,7 @@ Tensor bmm(const In& input, const Tensor& mat2) {
 }
 
 Tensor mv(const In& input, const Tensor& vec) {
+  const GradientScope scope(GradientName::MvBackward0);
   const SourceLine line(input.where());
   const Tensor& a = tensor_argument(input, "mv", "input");
   require(a.dim() == 2 && vec.dim() == 1, "vector + matrix @ vector expected, got 1, {}, {}", a.dim(), vec.dim());
@@ -137,6 +141,7 @@ Tensor mv(const In& input, const Tensor& vec) {
 }
 
 Tensor dot(const In& input, const Tensor& tensor) {
+  const GradientScope scope(GradientName::DotBackward0);
   const SourceLine line(input.where());
   const Tensor& a = tensor_argument(input, "dot", "input");
   require(a.dim() == 1 && tensor.dim() == 1, "1D tensors expected, but got {}D and {}D tensors", a.dim(), tensor.dim());
@@ -210,6 +215,7 @@ Tensor blend(const In& input, const Tensor& product, Scalar beta, Scalar alpha) 
 }
 
 Tensor addmm(const In& input, const Tensor& mat1, const Tensor& mat2, Scalar beta, Scalar alpha) {
+  const GradientScope scope(GradientName::AddmmBackward0);
   const SourceLine line(input.where());
   require_addmm_type(input, mat1, mat2);
   require(mat1.dim() == 2, "mat1 must be a matrix, got {}-D tensor", mat1.dim());
@@ -218,6 +224,7 @@ Tensor addmm(const In& input, const Tensor& mat1, const Tensor& mat2, Scalar bet
 }
 
 Tensor addmv(const In& input, const Tensor& mat, const Tensor& vec, Scalar beta, Scalar alpha) {
+  const GradientScope scope(GradientName::AddmvBackward0);
   const SourceLine line(input.where());
   const Tensor& self = tensor_argument(input, "addmv", "input");
   require(mat.dim() == 2 && vec.dim() == 1 && self.dim() <= 1, "vector + matrix @ vector expected, got {}, {}, {}", self.dim(),
@@ -230,6 +237,7 @@ Tensor addmv(const In& input, const Tensor& mat, const Tensor& vec, Scalar beta,
 }
 
 Tensor addr(const In& input, const Tensor& vec1, const Tensor& vec2, Scalar beta, Scalar alpha) {
+  const GradientScope scope(GradientName::AddrBackward0);
   const SourceLine line(input.where());
   tensor_argument(input, "addr", "input");
   require(vec1.dim() == 1, "addr: Expected 1-D argument vec1, but got {}-D", vec1.dim());
@@ -241,6 +249,7 @@ Tensor addr(const In& input, const Tensor& vec1, const Tensor& vec2, Scalar beta
 }
 
 Tensor addbmm(const In& input, const Tensor& batch1, const Tensor& batch2, Scalar beta, Scalar alpha) {
+  const GradientScope scope(GradientName::AddbmmBackward0);
   const SourceLine line(input.where());
   tensor_argument(input, "addbmm", "input");
   require_batches(batch1, batch2);
@@ -251,6 +260,7 @@ Tensor addbmm(const In& input, const Tensor& batch1, const Tensor& batch2, Scala
 }
 
 Tensor baddbmm(const In& input, const Tensor& batch1, const Tensor& batch2, Scalar beta, Scalar alpha) {
+  const GradientScope scope(GradientName::BaddbmmBackward0);
   const SourceLine line(input.where());
   const Tensor& self = tensor_argument(input, "baddbmm", "input");
   require_batches(batch1, batch2);

@@ -223,7 +223,7 @@ Tensor nonzero(const In& x) {
     }
   }
   const Tensor columns = from_data(out.data(), {count * dims});
-  return on_storage(columns.impl()->storage, DType::i64, {0, {count, dims}, {1, count}});
+  return relaid(*columns.impl(), DType::i64, {0, {count, dims}, {1, count}});
 }
 
 Tensor argwhere(const In& x) { return nonzero(x); }

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <ostream>
 
+#include "braze/autograd.h"
 #include "braze/functions.h"
 #include "braze/printing.h"
 #include "frontend/promotion.h"
@@ -231,7 +232,10 @@ std::string Tensor::str() const {
     text += Printer(resolve_conj(), style).body(static_cast<std::int64_t>(prefix.size()));
     if (!default_type) suffixes.push_back(fmt::format("dtype=braze.{}", info(type).torch_name));
   }
-  if (requires_grad()) suffixes.emplace_back("requires_grad=True");
+  if (const GradFn made = grad_fn())
+    suffixes.push_back(fmt::format("grad_fn=<{}>", made.name()));
+  else if (requires_grad())
+    suffixes.emplace_back("requires_grad=True");
   const std::size_t newline = text.rfind('\n');
   std::size_t last_line = text.size() - (newline == std::string::npos ? std::size_t(-1) : newline) + 1;
   for (const std::string& suffix : suffixes) {

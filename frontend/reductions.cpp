@@ -1,5 +1,6 @@
 // Rows of the table reduce dense row-major values; here dims are checked, keepdim is undone and the operand is handed over in its
 // storage order, so that a transposed tensor sums as it lies in memory.
+#include "frontend/autograd/names.h"
 #include "frontend/reductions.h"
 
 #include <bit>
@@ -218,16 +219,19 @@ Along along(const Tensor& x, std::int64_t dim) {
 // ---- totals ----
 
 Tensor sum(const In& x, DimsView dims, bool keepdim, std::optional<DType> dtype) {
+  const GradientScope scope(dims.has_value() ? GradientName::SumBackward1 : GradientName::SumBackward0);
   const SourceLine line(x.where());
   return accumulate(ir::Op::sum, require_tensor("sum", x), dims, keepdim, dtype);
 }
 
 Tensor prod(const In& x, DimsView dims, bool keepdim, std::optional<DType> dtype) {
+  const GradientScope scope(dims.has_value() ? GradientName::ProdBackward1 : GradientName::ProdBackward0);
   const SourceLine line(x.where());
   return accumulate(ir::Op::prod, require_tensor("prod", x), dims, keepdim, dtype);
 }
 
 Tensor nansum(const In& x, DimsView dims, bool keepdim, std::optional<DType> dtype) {
+  const GradientScope scope(GradientName::NansumBackward0);
   const Tensor& self = require_tensor("nansum", x);
   if (is_complex(self.dtype()))
     fail<NotImplementedError>("nansum on CPU does not support complex inputs ('{}')", info(self.dtype()).scalar_name);
@@ -237,6 +241,7 @@ Tensor nansum(const In& x, DimsView dims, bool keepdim, std::optional<DType> dty
 }
 
 Tensor mean(const In& x, DimsView dims, bool keepdim, std::optional<DType> dtype) {
+  const GradientScope scope(dims.has_value() ? GradientName::MeanBackward1 : GradientName::MeanBackward0);
   const Tensor& self = require_tensor("mean", x);
   require_floating("mean", self, dtype);
   const SourceLine line(x.where());
@@ -258,18 +263,26 @@ Tensor nanmean(const In& x, DimsView dims, bool keepdim, std::optional<DType> dt
 
 // ---- extremes ----
 
-Tensor max(const In& x) { return extreme_of_all(ir::Op::max, x); }
-Tensor min(const In& x) { return extreme_of_all(ir::Op::min, x); }
+Tensor max(const In& x) {
+  const GradientScope scope(GradientName::MaxBackward1); return extreme_of_all(ir::Op::max, x); }
+Tensor min(const In& x) {
+  const GradientScope scope(GradientName::MinBackward1); return extreme_of_all(ir::Op::min, x); }
 ValuesAndIndices max(const In& x, std::int64_t dim, bool keepdim) {
+  const GradientScope scope(GradientName::MaxBackward0);
   return extreme_with_index("max", ir::Op::max_with_index, x, dim, keepdim);
 }
 ValuesAndIndices min(const In& x, std::int64_t dim, bool keepdim) {
+  const GradientScope scope(GradientName::MinBackward0);
   return extreme_with_index("min", ir::Op::min_with_index, x, dim, keepdim);
 }
 Tensor max(const In& x, const Tensor& other) { return maximum(x, In(other, x.where())); }
 Tensor min(const In& x, const Tensor& other) { return minimum(x, In(other, x.where())); }
-Tensor amax(const In& x, DimsView dims, bool keepdim) { return extreme("amax", ir::Op::max, x, dims, keepdim); }
-Tensor amin(const In& x, DimsView dims, bool keepdim) { return extreme("amin", ir::Op::min, x, dims, keepdim); }
+Tensor amax(const In& x, DimsView dims, bool keepdim) {
+  const GradientScope scope(GradientName::AmaxBackward0);
+  return extreme("amax", ir::Op::max, x, dims, keepdim);
+}
+Tensor amin(const In& x, DimsView dims, bool keepdim) {
+  const GradientScope scope(GradientName::AminBackward0); return extreme("amin", ir::Op::min, x, dims, keepdim); }
 
 MinAndMax aminmax(const In& x, std::optional<std::int64_t> dim, bool keepdim) {
   const Tensor& self = require_tensor("aminmax", x);

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "braze/functions.h"
+#include "frontend/autograd/names.h"
 #include "frontend/promotion.h"
 #include "frontend/reductions.h"
 
@@ -14,7 +15,7 @@ struct Shifted {
 };
 
 Shifted shift_by_max(const Tensor& wide, std::int64_t axis) {
-  const Tensor shifted = sub(wide, wide.amax(axis, true));
+  const Tensor shifted = sub(wide, wide.amax(axis, true).detach());  // which largest it is changes no result
   const Tensor exponentials = exp(shifted);
   return {shifted, exponentials, exponentials.sum(axis, true)};
 }
@@ -41,10 +42,12 @@ Tensor over_rows(std::string_view function, const In& x, std::int64_t dim, std::
 }  // namespace
 
 Tensor softmax(const In& x, std::int64_t dim, std::optional<DType> dtype) {
+  const GradientScope scope(GradientName::SoftmaxBackward0);
   return over_rows("softmax", x, dim, dtype, [](const Shifted& s) { return div(s.exponentials, s.total); });
 }
 
 Tensor log_softmax(const In& x, std::int64_t dim, std::optional<DType> dtype) {
+  const GradientScope scope(GradientName::LogSoftmaxBackward0);
   return over_rows("log_softmax", x, dim, dtype, [](const Shifted& s) { return sub(s.shifted, log(s.total)); });
 }
 
@@ -55,6 +58,7 @@ Tensor softmin(const In& x, std::int64_t dim, std::optional<DType> dtype) {
 }
 
 Tensor logsumexp(const In& x, DimsView dims, bool keepdim) {
+  const GradientScope scope(GradientName::LogsumexpBackward0);
   const Tensor& self = require_tensor("logsumexp", x);
   const SourceLine line(x.where());
   const DType type = to_floating(self.dtype());
@@ -62,7 +66,7 @@ Tensor logsumexp(const In& x, DimsView dims, bool keepdim) {
   const Tensor wide = widened(self.to(type));
   if (self.numel() == 0) return log(reduce(ir::Op::sum, exp(wide), mask, keepdim)).to(type);
   // An infinite maximum would make differences NaN; of it the sum of exponentials knows already.
-  const Tensor largest = reduce(ir::Op::max, wide.real(), mask, true);
+  const Tensor largest = reduce(ir::Op::max, wide.real(), mask, true).detach();
   const Tensor base = where(isinf(largest), 0, largest);
   const Tensor total = reduce(ir::Op::sum, exp(sub(wide, base)), mask, keepdim);
   return add(log(total), keepdim ? base : base.reshape(total.sizes())).to(type);

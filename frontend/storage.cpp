@@ -21,7 +21,7 @@ std::int64_t bytes_of(const engine::Value& value) {
 }  // namespace
 
 Storage::Storage(engine::Value value, bool read_only)
-    : value_(std::move(value)), birth_(storages_made.fetch_add(1, std::memory_order_relaxed)), read_only_(read_only) {
+    : value_(held_apart(std::move(value))), birth_(storages_made.fetch_add(1, std::memory_order_relaxed)), read_only_(read_only) {
   elements_ = 1;
   for (const ir::Extent& e : value_.type().shape) elements_ *= e.number();
   hold(value_);
@@ -37,7 +37,7 @@ void Storage::hold(const engine::Value& value) {
 // A buffer that from now on only pending nodes own counts as pinned until the last of them is gone.
 void Storage::let_go(const engine::Value& value) {
   if (value->holders.fetch_sub(1, std::memory_order_acq_rel) != 1 || !value->evaluated()) return;
-  if (value->references.load(std::memory_order_acquire) > 1 && !value->pinned.exchange(true, std::memory_order_acq_rel))
+  if (value->references.load(std::memory_order_acquire) > 1 && !value->has(engine::Node::kept) && !value->pinned.exchange(true, std::memory_order_acq_rel))
     engine::pinned_bytes().fetch_add(bytes_of(value), std::memory_order_relaxed);
 }
 
@@ -45,6 +45,13 @@ const engine::Value& Storage::value() const {
   if (active_trace && active_trace->existed(*this)) [[unlikely]]
     return active_trace->captured(*this).current;
   return value_;
+}
+
+std::uint64_t Storage::generation() const {
+  constexpr std::uint64_t traced = std::uint64_t{1} << 63;
+  if (active_trace && active_trace->existed(*this)) [[unlikely]]
+    return traced | active_trace->captured(*this).writes;
+  return static_cast<std::uint64_t>(version_);
 }
 
 engine::Value Storage::value(DType surface) const {
@@ -86,7 +93,9 @@ void Storage::set(engine::Value value) {
   if (bytes_of(value) < bytes()) value = completed(value);
   invariant(bytes_of(value) == bytes(), "a write of {} bytes into a storage of {}", bytes_of(value), bytes());
   if (active_trace && active_trace->existed(*this)) [[unlikely]] {
-    active_trace->captured(*this).current = std::move(value);
+    Trace::Captured& captured = active_trace->captured(*this);
+    captured.current = std::move(value);
+    ++captured.writes;
     return;
   }
   if (writes_at_once()) [[unlikely]] {
@@ -197,7 +206,7 @@ Trace::Captured& Trace::captured(const Storage& storage) {
   for (Captured& c : captured_)
     if (c.storage.get() == &storage) return c;
   const engine::Value placeholder = engine::placeholder(storage.value_.type_ref());
-  captured_.push_back({StoragePointer::share(const_cast<Storage*>(&storage)), placeholder, placeholder});
+  captured_.push_back({StoragePointer::share(const_cast<Storage*>(&storage)), placeholder, placeholder, 0});
   return captured_.back();
 }
 

@@ -77,6 +77,8 @@ class Storage : public Counted<Storage> {
   DType dtype() const { return value_.type().dtype; }
   std::int64_t elements() const { return elements_; }
   std::int64_t version() const { return version_; }
+  // Changes with each write, also while this thread traces a function.
+  std::uint64_t generation() const;
   std::int64_t bytes() const { return elements_ * size_of(dtype()); }
   // The same memory as elements of another type, which x.view(dtype) looks at it as; reinterpreting evaluates.
   std::int64_t elements(DType type) const { return bytes() / size_of(type); }
@@ -121,6 +123,7 @@ class Trace {
     StoragePointer storage;
     engine::Value placeholder;  // stands for the storage's value at each call
     engine::Value current;      // what the function has made of it
+    std::uint64_t writes;
     bool written() const { return !(current == placeholder); }
   };
 
@@ -154,6 +157,8 @@ using GeometryRef = engine::Shared<Geometry>;
 
 Dims contiguous_strides(std::span<const std::int64_t> sizes);
 
+class AutogradMeta;
+
 class TensorImpl : public Counted<TensorImpl> {
  public:
   // The whole storage, row-major.
@@ -167,7 +172,11 @@ class TensorImpl : public Counted<TensorImpl> {
   Pointer<TensorImpl> base;  // of a view: the tensor that is no view
   bool conjugate = false;    // of a complex tensor: it shows the storage's elements conjugated
   void* host = nullptr;      // see Tensor::host_object
-  bool requires_grad = false;
+  // Of derivatives (frontend/autograd/tracking.h). A leaf gathers a gradient; what reads a cut tensor sees a constant.
+  bool leaf = false, cut = false;
+  AutogradMeta* autograd = nullptr;  // counted; absent for most
+
+  ~TensorImpl();
 
   DType dtype() const { return type->dtype; }
   std::int64_t numel() const {
@@ -192,7 +201,9 @@ Tensor wrap_permuted(engine::Value value, std::span<const std::uint8_t> order);
 Tensor make_view(const Tensor& base, Geometry geometry);
 // The same as elements of another type.
 Tensor make_view(const Tensor& base, Geometry geometry, DType dtype);
-// A tensor that is no view.
+// The same tensor for derivatives, in another layout: no view of it.
+Tensor relaid(const TensorImpl& tensor, DType dtype, Geometry geometry);
+// A tensor that is no view, of memory that no tensor with a gradient has.
 Tensor on_storage(StoragePointer storage, DType dtype, Geometry geometry);
 
 // The tensor that a family of methods (braze/methods/*.h) is a base of.
@@ -208,6 +219,14 @@ Tensor& self_of(Methods* methods) {
 // ---- access ----
 // The impl, or Error when the tensor is undefined.
 TensorImpl& checked(const Tensor& tensor);
+// The storage's value as elements of `type`, as the tensor reads it: with its place among derivatives.
+engine::Value source(const TensorImpl& tensor, DType type);
+// Throws where a write through the tensor would change a leaf that requires grad, as PyTorch does.
+void require_no_leaf(const TensorImpl& tensor);
+// The value as one that a storage holds: not the very node that another tensor's gradients come to.
+engine::Value held_apart(engine::Value value);
+// A write: the storage's next value, made from source().
+void set_written(TensorImpl& tensor, engine::Value value);
 // The tensor's elements now, as a value of its sizes. Throws NotImplementedError for a complex tensor: whoever knows what to do with
 // one calls read_as.
 engine::Value read(const TensorImpl& tensor, ir::Location where);

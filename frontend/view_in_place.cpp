@@ -1,6 +1,7 @@
 // as_strided, and what gives this very tensor another layout or another storage.
 #include <algorithm>
 
+#include "frontend/autograd/names.h"
 #include "frontend/view_layout.h"
 
 namespace braze {
@@ -42,6 +43,7 @@ Tensor& take_layout(Tensor& self, const Tensor& view) {
 }  // namespace
 
 Tensor ViewMethods::as_strided(SizesView sizes, SizesView strides, std::optional<std::int64_t> storage_offset) const {
+  const GradientScope scope(GradientName::AsStridedBackward0);
   return make_view(self_of(this), strided(self_of(this), sizes, strides, storage_offset));
 }
 
@@ -120,11 +122,15 @@ void ViewMethods::set_data(const Tensor& other) {
   impl.storage = from.storage;
   impl.conjugate = from.conjugate;
   impl.base = {};
+  impl.cut = !impl.leaf;  // what `other` was made from is not seen
   impl.set_layout(type, std::move(g));
 }
 
 Tensor& ViewMethods::detach_() {
-  checked(self_of(this)).requires_grad = false;
+  TensorImpl& impl = checked(self_of(this));
+  require(!impl.base, "Can't detach views in-place. Use detach() instead.");
+  impl.leaf = false;
+  impl.cut = true;
   return self_of(this);
 }
 

@@ -160,7 +160,7 @@ Tensor copy_laid_out(const Tensor& x, DType type, const Dims& strides, ir::Locat
     slowest_first.sizes.push_back(g.sizes[axis]);
     slowest_first.strides.push_back(g.strides[axis]);
   }
-  const Tensor ordered = on_storage(x.impl()->storage, x.dtype(), std::move(slowest_first));
+  const Tensor ordered = relaid(*x.impl(), x.dtype(), std::move(slowest_first));
   ordered.impl()->conjugate = x.impl()->conjugate;
   engine::Value value = read_as(*ordered.impl(), type, where);
   if (mask != 0) value = engine::record(ir::Op::flip, {&value, 1}, ir::Axes{mask}, where);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "frontend/autograd/names.h"
 #include "frontend/view_layout.h"
 
 namespace braze {
@@ -34,6 +35,7 @@ std::vector<std::size_t> axes_of(const Tensor& x, std::string_view what, SizesVi
 }  // namespace
 
 Tensor ViewMethods::select(std::int64_t dim, std::int64_t index) const {
+  const GradientScope scope(GradientName::SelectBackward0);
   const Tensor& self = self_of(this);
   require<IndexError>(self.dim() > 0, "select() cannot be applied to a 0-dim tensor.");
   Geometry g = checked(self).layout();
@@ -46,6 +48,7 @@ Tensor ViewMethods::select(std::int64_t dim, std::int64_t index) const {
 }
 
 Tensor ViewMethods::narrow(std::int64_t dim, std::int64_t start, std::int64_t length) const {
+  const GradientScope scope(GradientName::SliceBackward0);
   const Tensor& self = self_of(this);
   require(self.dim() > 0, "narrow() cannot be applied to a 0-dim tensor.");
   Geometry g = checked(self).layout();
@@ -68,6 +71,7 @@ Tensor ViewMethods::narrow(std::int64_t dim, const Tensor& start, std::int64_t l
 
 Tensor ViewMethods::slice(std::int64_t dim, std::optional<std::int64_t> start, std::optional<std::int64_t> stop,
                           std::int64_t step) const {
+  const GradientScope scope(GradientName::SliceBackward0);
   const Tensor& self = self_of(this);
   require<IndexError>(self.dim() > 0, "slice() cannot be applied to a 0-dim tensor.");
   Geometry g = checked(self).layout();
@@ -76,6 +80,7 @@ Tensor ViewMethods::slice(std::int64_t dim, std::optional<std::int64_t> start, s
 }
 
 Tensor ViewMethods::transpose(std::int64_t dim0, std::int64_t dim1) const {
+  const GradientScope scope(GradientName::TransposeBackward0);
   const Tensor& self = self_of(this);
   Geometry g = checked(self).layout();
   const std::size_t a = axis_of(self, dim0), b = axis_of(self, dim1);
@@ -90,12 +95,14 @@ Tensor ViewMethods::swapaxes(std::int64_t dim0, std::int64_t dim1) const { retur
 Tensor ViewMethods::swapdims(std::int64_t dim0, std::int64_t dim1) const { return transpose(dim0, dim1); }
 
 Tensor ViewMethods::t() const {
+  const GradientScope scope(GradientName::TBackward0);
   const Tensor& self = self_of(this);
   require(self.dim() <= 2, "t() expects a tensor with <= 2 dimensions, but self is {}D", self.dim());
   return self.dim() < 2 ? alias(self) : transpose(0, 1);
 }
 
 Tensor ViewMethods::T() const {
+  const GradientScope scope(GradientName::PermuteBackward0);
   Sizes dims(static_cast<std::size_t>(self_of(this).dim()));
   std::iota(dims.rbegin(), dims.rend(), 0);
   return permute(dims);
@@ -127,6 +134,7 @@ Tensor ViewMethods::adjoint() const {
 }
 
 Tensor ViewMethods::permute(SizesView dims) const {
+  const GradientScope scope(GradientName::PermuteBackward0);
   const Tensor& self = self_of(this);
   const Geometry g = checked(self).layout();
   require(dims.size() == g.sizes.size(),
@@ -178,6 +186,7 @@ Tensor ViewMethods::moveaxis(std::int64_t source, std::int64_t destination) cons
 Tensor ViewMethods::moveaxis(SizesView source, SizesView destination) const { return movedim(source, destination); }
 
 Tensor ViewMethods::unsqueeze(std::int64_t dim) const {
+  const GradientScope scope(GradientName::UnsqueezeBackward0);
   const Tensor& self = self_of(this);
   Geometry g = checked(self).layout();
   const auto axis = static_cast<std::size_t>(wrap_dim(dim, self.dim() + 1));
@@ -188,15 +197,18 @@ Tensor ViewMethods::unsqueeze(std::int64_t dim) const {
 }
 
 Tensor ViewMethods::squeeze() const {
+  const GradientScope scope(GradientName::SqueezeBackward0);
   const Tensor& self = self_of(this);
   Sizes all(static_cast<std::size_t>(self.dim()));
   std::iota(all.begin(), all.end(), 0);
   return squeeze(SizesView(all));
 }
 
-Tensor ViewMethods::squeeze(std::int64_t dim) const { return squeeze(SizesView{dim}); }
+Tensor ViewMethods::squeeze(std::int64_t dim) const {
+  const GradientScope scope(GradientName::SqueezeBackward1); return squeeze(SizesView{dim}); }
 
 Tensor ViewMethods::squeeze(SizesView dims) const {
+  const GradientScope scope(GradientName::SqueezeBackward2);
   const Tensor& self = self_of(this);
   const std::uint64_t mask = dims_mask(dims, self.dim());
   Geometry g = checked(self).layout();
@@ -206,6 +218,7 @@ Tensor ViewMethods::squeeze(SizesView dims) const {
 }
 
 Tensor ViewMethods::view(SizesView sizes) const {
+  const GradientScope scope(GradientName::ViewBackward0);
   const Tensor& self = self_of(this);
   const Geometry g = checked(self).layout();
   const Dims wanted = inferred_sizes(sizes, g.numel());
@@ -218,6 +231,7 @@ Tensor ViewMethods::view(SizesView sizes) const {
 }
 
 Tensor ViewMethods::view(DType dtype) const {
+  const GradientScope scope(GradientName::ViewBackward0);
   const Tensor& self = self_of(this);
   Geometry g = checked(self).layout();
   const std::int64_t from = size_of(self.dtype()), to = size_of(dtype);
@@ -257,6 +271,7 @@ Tensor ViewMethods::view(DType dtype) const {
 Tensor ViewMethods::view_as(const Tensor& other) const { return view(other.sizes()); }
 
 Tensor ViewMethods::reshape(SizesView sizes, std::source_location where) const {
+  const GradientScope scope(GradientName::ViewBackward0);
   const Tensor& self = self_of(this);
   const Geometry g = checked(self).layout();
   const Dims wanted = inferred_sizes(sizes, g.numel());
@@ -305,6 +320,7 @@ Tensor ViewMethods::unflatten(std::int64_t dim, SizesView sizes) const {
 }
 
 Tensor ViewMethods::expand(SizesView sizes) const {
+  const GradientScope scope(GradientName::ExpandBackward0);
   const Tensor& self = self_of(this);
   const Geometry g = checked(self).layout();
   require<ShapeError>(
@@ -340,6 +356,7 @@ Tensor ViewMethods::expand_as(const Tensor& other) const { return expand(other.s
 Tensor ViewMethods::broadcast_to(SizesView sizes) const { return expand(sizes); }
 
 Tensor ViewMethods::diagonal(std::int64_t offset, std::int64_t dim1, std::int64_t dim2) const {
+  const GradientScope scope(GradientName::DiagonalBackward0);
   const Tensor& self = self_of(this);
   Geometry g = checked(self).layout();
   const std::size_t a = axis_of(self, dim1), b = axis_of(self, dim2);
@@ -356,6 +373,7 @@ Tensor ViewMethods::diagonal(std::int64_t offset, std::int64_t dim1, std::int64_
 }
 
 Tensor ViewMethods::unfold(std::int64_t dim, std::int64_t size, std::int64_t step) const {
+  const GradientScope scope(GradientName::UnfoldBackward0);
   const Tensor& self = self_of(this);
   Geometry g = checked(self).layout();
   const std::size_t axis = axis_of(self, dim);
@@ -372,6 +390,12 @@ Tensor ViewMethods::unfold(std::int64_t dim, std::int64_t size, std::int64_t ste
   return make_view(self, std::move(g));
 }
 
-Tensor ViewMethods::detach() const { return alias(self_of(this)); }
+Tensor ViewMethods::detach() const {
+  const TensorImpl& impl = checked(self_of(this));
+  Tensor out = on_storage(impl.storage, impl.dtype(), impl.layout());
+  out.impl()->conjugate = impl.conjugate;
+  out.impl()->cut = true;
+  return out;
+}
 
 }  // namespace braze

@@ -39,6 +39,35 @@ Value leaf(TypeRef type, runtime::Block block);
 // `value` itself, or a copy made now if it reads memory that the host shares.
 Value owned(const Value& value);
 
+// The same value, as a node of its own; what reads it is differentiable or not as told, whatever `value` is. Takes over a reference
+// to `gradient`, where there is one.
+Value identity(const Value& value, bool differentiable, Gradient* gradient = nullptr);
+
+// Whether this thread marks what it records as differentiable.
+bool grad_enabled();
+void set_grad_enabled(bool on);
+
+// The public function that is recording, for the names of derivatives: what it records in between is one step, and takes its name;
+// 0: that of the op. The outermost function wins.
+class FunctionScope {
+ public:
+  explicit FunctionScope(std::uint8_t name = 0);
+  ~FunctionScope();
+  FunctionScope(const FunctionScope&) = delete;
+
+ private:
+  bool outermost_;
+};
+
+// What the node was recorded with, spelled out.
+ir::Attributes attributes_of(const Node& node);
+// A backward pass is done with these: their operands are kept for evaluating them alone. Operands come before what reads them.
+void free_nodes(std::span<Node* const> nodes);
+
+// Called as an observed node dies.
+void set_observer(void (*forget)(const Node* node));
+void forget_observed(const Node* node);
+
 // ---- evaluating ----
 
 // Makes every value's buffer available. Throws what the evaluation throws; a failed value throws again on each call.

@@ -59,7 +59,7 @@ class Flight {
       if (!node->buffers[r]) return;
     if (node->evaluated()) return;
     node->state.store(State::evaluated, std::memory_order_release);
-    node->sever();
+    if (!node->keeps_operands()) node->sever();
   }
 
   const Walk& walk_;
@@ -148,6 +148,16 @@ void evaluate(std::span<const Value> values) {
   options.fuse = !eager();
   const HostScope host;
   evaluate_all(pending, options);
+}
+
+void free_nodes(std::span<Node* const> nodes) {
+  std::vector<Value> dropped;  // outlives the lock: what dies may own what a user wrote
+  std::lock_guard lock(engine_state().mutex);
+  for (Node* node : nodes) {
+    node->mark_as(Node::freed);
+    if (!node->evaluated()) continue;
+    for (Value& v : node->in()) dropped.push_back(std::move(v));
+  }
 }
 
 const runtime::Block& buffer(const Value& value) {

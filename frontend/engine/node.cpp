@@ -57,6 +57,8 @@ void Node::destroy(Node* root) {
       if (v.release() && operand->references.fetch_sub(1, std::memory_order_acq_rel) == 1) doomed.push_back(operand);
     }
     if (node->state.load(std::memory_order_relaxed) == State::failed) forget_failure(node);
+    if (node->has(observed)) forget_observed(node);
+    if (Gradient* gradient = node->gradient()) gradient->drop();
     if (node->pinned.load(std::memory_order_relaxed)) unpin(*node);
     const bool pooled = node->operand_count <= pooled_operands;
     node->~Node();

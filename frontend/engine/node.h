@@ -93,6 +93,7 @@ class Value {
   Node* operator->() const { return node(); }
   const ir::Type& type() const;
   const TypeRef& type_ref() const;
+  bool differentiable() const;
   // Another result of the same node.
   Value with_result(unsigned result) const;
   // Gives the reference up without releasing it.
@@ -105,6 +106,20 @@ class Value {
 };
 
 enum class State : std::uint8_t { pending, in_flight, evaluated, failed };
+
+// What an identity stands for in derivatives: a tensor that gradients are gathered for, or a function with a derivative of its own
+// (frontend/autograd). Counted; nodes and tensors share it.
+class Gradient {
+ public:
+  virtual ~Gradient() = default;
+  void retain() { references_.fetch_add(1, std::memory_order_relaxed); }
+  void drop() {
+    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+
+ private:
+  std::atomic<std::uint32_t> references_{1};
+};
 
 class Node {
  public:
@@ -123,11 +138,27 @@ class Node {
   const std::uint32_t height;          // longest path to a leaf, in nodes
   std::uint32_t mark = 0, number = 0;  // of the walk that saw it last
   std::uint32_t line = 0;
+  // Which public function recorded it (see FunctionScope), the name that its derivative goes by, and flags of the autograd.
+  std::uint16_t call = 0;
+  std::uint8_t name = 0;
+  std::atomic<std::uint8_t> flags{0};
   const char* file = nullptr;
   PerResult<TypeRef> types;
   AttributesRef attributes;           // none where the op's attributes follow from the type: expand, reshape, iota
   std::uint64_t bits = 0;             // a scalar parameter's or a constant's
   PerResult<runtime::Block> buffers;  // when evaluated: dense row-major
+
+  // Derivatives pass through: grad mode was on and an operand differentiable when it was recorded. Its operands outlast its evaluation.
+  static constexpr std::uint8_t differentiable = 1;
+  static constexpr std::uint8_t freed = 2;         // a backward pass is done with it: operands go as soon as it is evaluated
+  static constexpr std::uint8_t kept = 4;          // a differentiable node reads it: its memory is not counted as pinned
+  static constexpr std::uint8_t observed = 8;      // a hook waits for its gradient (frontend/autograd)
+  static constexpr std::uint8_t has_gradient = 16;  // `bits` is a Gradient, owned
+  bool has(std::uint8_t flag) const { return (flags.load(std::memory_order_relaxed) & flag) != 0; }
+  void mark_as(std::uint8_t flag) { flags.fetch_or(flag, std::memory_order_relaxed); }
+  // Whether a backward pass may still read the operands.
+  bool keeps_operands() const { return (flags.load(std::memory_order_relaxed) & (differentiable | freed)) == differentiable; }
+  Gradient* gradient() const { return has(has_gradient) ? reinterpret_cast<Gradient*>(bits) : nullptr; }
 
   std::span<Value> in() { return {reinterpret_cast<Value*>(this + 1), operand_count}; }
   std::span<const Value> in() const { return {reinterpret_cast<const Value*>(this + 1), operand_count}; }
@@ -159,6 +190,7 @@ inline Value::~Value() {
 }
 inline const TypeRef& Value::type_ref() const { return node()->types[result()]; }
 inline const ir::Type& Value::type() const { return *type_ref(); }
+inline bool Value::differentiable() const { return node()->has(Node::differentiable) && is_float(type().dtype); }
 inline Value Value::with_result(unsigned result) const {
   node()->references.fetch_add(1, std::memory_order_relaxed);
   return adopt(node(), result);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -13,6 +14,12 @@ namespace {
 
 thread_local bool eager_scope = false;
 thread_local int tracing_depth = 0;
+thread_local bool grad_mode = true;
+thread_local struct {
+  std::uint16_t call = 0, calls = 0;
+  std::uint8_t name = 0;
+} function_scope;
+void (*forget_observer)(const Node*) = nullptr;
 
 std::int64_t environment_number(const char* name, std::int64_t otherwise) {
   const char* text = std::getenv(name);
@@ -84,11 +91,32 @@ void keep_apart(Node& node) {
   }
 }
 
+bool has_derivative(const Node& node) {
+  if (node.op == ir::Op::draw || node.op == ir::Op::iota) return false;
+  for (unsigned r = 0; r < node.result_count; ++r)
+    if (is_float(node.types[r]->dtype)) return true;
+  return false;
+}
+
+void mark_differentiable(Node* node) {
+  bool any = false;
+  for (const Value& v : node->in()) any |= v->has(Node::differentiable);
+  if (!any) [[likely]]
+    return;
+  if (std::none_of(node->in().begin(), node->in().end(), [](const Value& v) { return v.differentiable(); })) return;
+  if (!has_derivative(*node)) return;
+  node->mark_as(Node::differentiable);
+  node->call = function_scope.call;
+  node->name = function_scope.name;
+  for (const Value& v : node->in()) v->mark_as(Node::kept);
+}
+
 Value finish(Node* node) {
   counters().recorded.fetch_add(1, std::memory_order_relaxed);
   ++recorded_since_evaluation();
   Value value = Value::adopt(node);
   const bool shared = reads_shared_memory(node);
+  if (grad_mode) mark_differentiable(node);
   if (!shared && !eager_scope) return value;
   if (shared && renames(node->op))
     node->shared.store(true, std::memory_order_relaxed);
@@ -239,6 +267,48 @@ const AttributesRef& scalar_attributes(DType type) {
     return all;
   }();
   return (*attributes)[static_cast<std::size_t>(type)];
+}
+
+Value identity(const Value& value, bool differentiable, Gradient* gradient) {
+  Node* node = Node::create(ir::Op::reshape, {&value, 1}, 1, value->location());
+  node->types[0] = value.type_ref();
+  node->shared.store(value->shared.load(std::memory_order_relaxed), std::memory_order_relaxed);
+  counters().recorded.fetch_add(1, std::memory_order_relaxed);
+  ++recorded_since_evaluation();
+  node->call = function_scope.call;
+  node->name = function_scope.name;
+  if (differentiable) node->mark_as(Node::differentiable);
+  if (gradient) {
+    node->bits = reinterpret_cast<std::uintptr_t>(gradient);
+    node->mark_as(Node::has_gradient);
+  }
+  value->mark_as(Node::kept);
+  return Value::adopt(node);
+}
+
+ir::Attributes attributes_of(const Node& node) {
+  if (node.attributes) return *node.attributes;
+  if (node.op == ir::Op::constant) return ir::Literal{node.types[0]->dtype, node.bits};
+  if (ir::info(node.op).attributes == ir::AttributeKind::ToShape) return ir::ToShape{node.types[0]->shape};
+  return ir::None{};
+}
+
+bool grad_enabled() { return grad_mode; }
+void set_grad_enabled(bool on) { grad_mode = on; }
+
+FunctionScope::FunctionScope(std::uint8_t name) : outermost_(function_scope.call == 0) {
+  if (!outermost_) return;
+  if (++function_scope.calls == 0) ++function_scope.calls;
+  function_scope.call = function_scope.calls;
+  function_scope.name = name;
+}
+FunctionScope::~FunctionScope() {
+  if (outermost_) function_scope.call = function_scope.name = 0;
+}
+
+void set_observer(void (*forget)(const Node*)) { forget_observer = forget; }
+void forget_observed(const Node* node) {
+  if (forget_observer) forget_observer(node);
 }
 
 bool eager() { return eager_scope; }

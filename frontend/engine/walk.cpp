@@ -106,8 +106,10 @@ void keep_what_is_read_again(Walk& out) {
   for (std::size_t i = out.nodes.size(); i-- > 0;) {  // users first
     Node* node = out.nodes[i];
     if (out.kinds[i] == Walk::Kind::donated && needed[i]) out.kinds[i] = Walk::Kind::leaf;
-    if (out.kinds[i] != Walk::Kind::operation || kept[i] == node->result_count) continue;
-    if (needed[i] || node->references.load(std::memory_order_acquire) > out.uses[i])
+    if (out.kinds[i] != Walk::Kind::operation) continue;
+    const bool stays = node->keeps_operands();  // a backward pass will read what it read
+    if (kept[i] == node->result_count && !stays) continue;
+    if (stays || needed[i] || node->references.load(std::memory_order_acquire) > out.uses[i])
       for (const Value& v : node->in()) needed[v->number] = 1;
   }
 }
@@ -202,12 +204,20 @@ void choose_outputs(std::span<const Value> roots, const WalkOptions& options, Wa
     // A node counts as evaluated when all of its results are in memory.
     for (const Value& root : roots)
       for (unsigned r = 0; r < root->result_count; ++r) add(root.node(), r);
+    // What a backward pass will read.
+    thread_local std::vector<std::uint8_t> awaited;
+    awaited.assign(out.nodes.size(), 0);
+    for (std::size_t i = 0; i < out.nodes.size(); ++i) {
+      if (out.kinds[i] != Walk::Kind::operation || !out.nodes[i]->keeps_operands()) continue;
+      awaited[i] = 1;
+      for (const Value& v : out.nodes[i]->in()) awaited[v->number] = 1;
+    }
     for (std::size_t i = 0; i < out.nodes.size(); ++i) {
       if (out.kinds[i] != Walk::Kind::operation) continue;
       Node* node = out.nodes[i];
       const std::uint32_t holders = node->holders.load(std::memory_order_acquire);
       const bool read_elsewhere = node->references.load(std::memory_order_acquire) > out.uses[i] + holders;
-      if (holders > 0 || (read_elsewhere && dear(node->op)))
+      if (holders > 0 || ((read_elsewhere || awaited[i]) && dear(node->op)))
         for (unsigned r = 0; r < node->result_count; ++r) add(node, r);
     }
   }

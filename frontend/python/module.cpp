@@ -7,6 +7,7 @@
 
 #include "braze/braze.h"
 #include "braze/host.h"
+#include "frontend/python/autograd.h"
 #include "frontend/python/data.h"
 #include "frontend/python/generator.h"
 #include "frontend/python/hooks.h"
@@ -175,6 +176,7 @@ NB_MODULE(_braze, m) {
   m.def("_register_types", [](nb::handle device, nb::handle layout, nb::handle memory_format) {
     register_python_types(device.ptr(), layout.ptr(), memory_format.ptr());
   });
+  add_autograd(m);
   add_memory(m);
   add_tensor_helpers(m);
   add_engine(m);

@@ -91,9 +91,6 @@ const Rows rows{
      "The address of the first element; from now on the memory counts as shared with you."},
     {"is_set_to(Tensor input, Tensor tensor) -> bool", method, [](Arguments& a) { return a.tensor(0).is_set_to(a.tensor(1)); },
      "Whether both are the same elements of the same memory in the same order."},
-    {"requires_grad_(Tensor input, bool requires_grad=True)", method,
-     [](Arguments& a) -> Tensor& { return a.self().requires_grad_(a.boolean(1)); },
-     "Asks for gradients: the mark alone, this version of braze computes none."},
     // ---- dtypes ----
     {"get_default_dtype() -> ScalarType", function, [](Arguments&) { return get_default_dtype(); },
      "What floating-point literals become."},

@@ -341,6 +341,14 @@ int set_requires_grad(PyObject* self, PyObject* value, void*) {
   });
 }
 
+int set_grad(PyObject* self, PyObject* value, void*) {
+  return guarded_status([&] {
+    if (!value || value == Py_None) return tensor_of(self).set_grad({});
+    if (!is_tensor(value)) raise(PyExc_TypeError, "assigned grad expected to be a Tensor or None but got grad of type {}", type_name(value));
+    tensor_of(self).set_grad(tensor_of(value));
+  });
+}
+
 PyGetSetDef attributes[] = {
     {"shape", attribute<size_of_tensor>, nullptr, "The sizes, a braze.Size.", nullptr},
     {"dtype", attribute<[](const Tensor& t) { return Py_NewRef(dtype_object(t.dtype())); }>, nullptr, "The element type.", nullptr},
@@ -358,7 +366,11 @@ PyGetSetDef attributes[] = {
     {"_version", attribute<[](const Tensor& t) { return PyLong_FromLongLong(t.version()); }>, nullptr,
      "Writes to the storage so far.", nullptr},
     {"requires_grad", attribute<[](const Tensor& t) { return PyBool_FromLong(t.requires_grad()); }>, set_requires_grad,
-     "Whether gradients are asked for: the mark alone, this version of braze computes none.", nullptr},
+     "Whether gradients are gathered for it, or pass through it.", nullptr},
+    {"grad", attribute<[](const Tensor& t) { return wrap(t.grad()); }>, set_grad, "The gradient that backward() gathered, or None.",
+     nullptr},
+    {"retains_grad", attribute<[](const Tensor& t) { return PyBool_FromLong(t.retains_grad()); }>, nullptr,
+     "Whether backward() sets .grad of this tensor, which is no leaf.", nullptr},
     {"is_leaf", attribute<[](const Tensor& t) { return PyBool_FromLong(t.is_leaf()); }>, nullptr, "Whether the user made it.",
      nullptr},
     {"__dict__", get_dict, set_dict, nullptr, nullptr},

@@ -1,6 +1,7 @@
 // Everything a program needs.
 #pragma once
 
+#include "braze/autograd.h"   // IWYU pragma: export
 #include "braze/compile.h"    // IWYU pragma: export
 #include "braze/dlpack.h"     // IWYU pragma: export
 #include "braze/error.h"      // IWYU pragma: export

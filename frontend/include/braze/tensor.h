@@ -27,6 +27,7 @@
 #include "braze/indexing.h"
 #include "braze/memory_format.h"
 #include "braze/methods/attributes.h"
+#include "braze/methods/autograd.h"
 #include "braze/methods/complex.h"
 #include "braze/methods/elementwise.h"
 #include "braze/methods/linalg.h"
@@ -64,6 +65,7 @@ class Tensor : public ElementwiseMethods,
                public PickingMethods,
                public LinalgMethods,
                public RandomMethods,
+               public AutogradMethods,
                public AttributeMethods {
  public:
   Tensor() = default;  // undefined: defined() is false, every use throws Error

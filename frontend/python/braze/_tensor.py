@@ -196,6 +196,23 @@ class _Methods:
     def __dir__(self):
         return sorted(set(dir(type(self))) | set(self.__dict__))
 
+    # ---- gradients ----
+
+    @property
+    def grad_fn(self):
+        """What made the tensor, as a step of its derivative; None for leaves."""
+        from .autograd.graph import _step
+        return _step(_braze.grad_fn(self))
+
+    def register_hook(self, hook):
+        """Calls `hook` with each gradient of this tensor; what it returns, unless None, takes the gradient's place. Returns a handle
+        with remove()."""
+        return _braze.register_hook(self, hook)
+
+    def register_post_accumulate_grad_hook(self, hook):
+        """Calls `hook` with this leaf when backward() has changed its .grad. Returns a handle with remove()."""
+        return _braze.register_post_accumulate_grad_hook(self, hook)
+
     # ---- storage ----
 
     def untyped_storage(self):
@@ -249,9 +266,6 @@ def _install():
             setattr(Tensor, name, value)
     for name in ("__copy__", "__deepcopy__", "__reduce_ex__", "__format__", "__dir__"):
         setattr(Tensor, name, vars(_Methods)[name])
-    # until tensors have gradients
-    Tensor.grad = property(lambda self: None, doc="The gradient, or None.")
-    Tensor.grad_fn = property(lambda self: None, doc="What made the tensor, for gradients, or None.")
     Tensor._make_subclass = staticmethod(_make_subclass)
     Tensor.__module__ = "braze"
 

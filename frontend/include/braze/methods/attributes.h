@@ -63,12 +63,6 @@ class AttributeMethods {
   // A copy of nested data, of this dtype unless told.
   Tensor new_tensor(const NestedData& data, std::optional<DType> dtype = {}) const;
 
-  // ---- gradients: the mark alone, until there are gradients ----
-  bool requires_grad() const;
-  // Throws Error unless the dtype is floating. https://pytorch.org/docs/stable/generated/torch.Tensor.requires_grad_.html
-  Tensor& requires_grad_(bool requires_grad = true);
-  bool is_leaf() const;
-
  protected:
   ~AttributeMethods() = default;  // a base of Tensor, never used alone
 };

@@ -1,0 +1,67 @@
+#include "frontend/autograd/names.h"
+
+#include <array>
+#include <cctype>
+
+#include "frontend/autograd/tracking.h"
+
+namespace braze {
+
+namespace {
+
+constexpr std::string_view names[] = {
+#define BRAZE_NAME(name) #name,
+    BRAZE_GRADIENT_NAMES(BRAZE_NAME)
+#undef BRAZE_NAME
+};
+
+// "log_sigmoid" as "LogSigmoid".
+std::string camel(std::string_view word) {
+  std::string text;
+  bool start = true;
+  for (const char c : word) {
+    if (c == '_') {
+      start = true;
+      continue;
+    }
+    text += start ? static_cast<char>(std::toupper(static_cast<unsigned char>(c))) : c;
+    start = false;
+  }
+  return text;
+}
+
+std::string op_name(ir::Op op) {
+  switch (op) {
+    case ir::Op::store:
+    case ir::Op::accumulate:
+      return "CopySlices";
+    case ir::Op::dot:
+      return "MmBackward0";
+    case ir::Op::cast:
+      return "ToCopyBackward0";
+    case ir::Op::reshape:
+    case ir::Op::view:
+      return "ViewBackward0";
+    case ir::Op::concat:
+      return "CatBackward0";
+    case ir::Op::take:
+      return "IndexBackward0";
+    case ir::Op::put:
+      return "IndexPutBackward0";
+    default:
+      return camel(ir::name(op)) + "Backward0";
+  }
+}
+
+}  // namespace
+
+std::string gradient_name(const engine::Node& node) {
+  if (const engine::Gradient* gradient = node.gradient()) {
+    if (const auto* output = dynamic_cast<const CustomOutput*>(gradient)) return output->custom->name();
+    return "AccumulateGrad";
+  }
+  if (node.name != 0) return std::string(names[node.name]);
+  return op_name(node.op);
+}
+
+}  // namespace braze

@@ -1,0 +1,193 @@
+#include "frontend/autograd/tracking.h"
+
+#include <algorithm>
+#include <mutex>
+#include <unordered_map>
+
+namespace braze {
+
+namespace {
+
+// The derivative of a value that was written over another: that of the other, or zero.
+class Overwritten final : public CustomGradient {
+ public:
+  Overwritten(const engine::Value& before, const engine::Value& now, bool constant) : constant_(constant) {
+    inputs.push_back(before);
+    outputs.push_back(now.type_ref());
+  }
+  std::vector<engine::Value> pull(std::span<const engine::Value> cotangents) override {
+    const ir::Type& type = inputs[0].type();
+    const Dims sizes = sizes_of(type);
+    if (!constant_) return {reshape(cotangents[0], sizes, {})};
+    return {expand(engine::constant(to_literal(0, type.dtype)), sizes, {})};
+  }
+  std::string name() const override { return constant_ ? "FillBackward0" : "IdentityBackward0"; }
+  bool passes_on() const { return !constant_; }
+
+ private:
+  bool constant_;
+};
+
+engine::Value overwritten(engine::Value before, const engine::Value& now, bool constant) {
+  // Of a chain of writes that pass on the first value's derivative, only that value is kept.
+  if (!constant)
+    if (const auto* output = dynamic_cast<const CustomOutput*>(before->gradient()))
+      if (const auto* write = dynamic_cast<const Overwritten*>(output->custom); write && write->passes_on()) before = write->inputs[0];
+  auto* custom = new Overwritten(before, now, constant);
+  auto* output = new CustomOutput(custom, 0);
+  custom->drop();
+  return engine::identity(now, true, output);
+}
+
+struct Observers {
+  std::mutex mutex;
+  std::unordered_map<const engine::Node*, std::vector<Observer>> all;
+};
+Observers& observers() {
+  static auto* instance = [] {
+    engine::set_observer([](const engine::Node* node) {
+      Observers& o = observers();
+      std::vector<Observer> gone;
+      {
+        std::lock_guard lock(o.mutex);
+        if (const auto found = o.all.find(node); found != o.all.end()) {
+          gone = std::move(found->second);
+          o.all.erase(found);
+        }
+      }
+      for (const Observer& observer : gone) observer.meta->drop();
+    });
+    return new Observers;
+  }();
+  return *instance;
+}
+
+bool is_float_value(const engine::Value& value) { return is_float(value.type().dtype); }
+
+}  // namespace
+
+TensorImpl::~TensorImpl() {
+  if (!autograd) return;
+  if (autograd->tensor == this) autograd->tensor = nullptr;
+  autograd->drop();
+}
+
+AutogradMeta& meta_of(TensorImpl& tensor) {
+  if (!tensor.autograd) tensor.autograd = new AutogradMeta;
+  return *tensor.autograd;
+}
+
+GradientLayout gradient_layout(const TensorImpl& tensor) { return {tensor.dtype(), tensor.layout(), tensor.conjugate}; }
+
+bool requires_grad(const TensorImpl& tensor) {
+  if (tensor.leaf) return true;
+  if (tensor.cut) return false;
+  const bool has_gradient = is_float(tensor.dtype()) || is_complex(tensor.dtype());
+  if (!has_gradient) return false;
+  if (tensor.autograd && tensor.autograd->source && tensor.autograd->generation == tensor.storage->generation()) return true;
+  if (tensor.base) return requires_grad(*tensor.base);
+  const engine::Value& value = tensor.storage->value();
+  return value.type().dtype == component_type(tensor.dtype()) && value.differentiable();
+}
+
+engine::Value source(const TensorImpl& tensor, DType type) {
+  if (tensor.leaf) {
+    const engine::Value value = tensor.storage->value(type);
+    if (!engine::grad_enabled()) return value;
+    tensor.autograd->retain();
+    return engine::identity(value, true, tensor.autograd);
+  }
+  if (tensor.cut) {
+    const engine::Value value = tensor.storage->value(type);
+    return value.differentiable() && engine::grad_enabled() ? engine::identity(value, false) : value;
+  }
+  if (const AutogradMeta* meta = tensor.autograd; meta && meta->source && meta->generation == tensor.storage->generation())
+    if (meta->source.type().dtype == component_type(type)) return meta->source;
+  return tensor.base ? source(*tensor.base, type) : tensor.storage->value(type);
+}
+
+void track_view(TensorImpl& view, const TensorImpl& of) {
+  if (!requires_grad(of)) {
+    view.cut = of.cut;
+    return;
+  }
+  if (!engine::grad_enabled()) {
+    view.cut = true;
+    return;
+  }
+  const engine::Value from = source(of, view.dtype());
+  if (!is_float_value(from) || !from.differentiable()) return;
+  AutogradMeta& meta = meta_of(view);
+  meta.source = engine::identity(from, true);
+  meta.source->mark_as(engine::Node::kept);
+  meta.generation = view.storage->generation();
+}
+
+void require_no_leaf(const TensorImpl& tensor) {
+  if (!engine::grad_enabled()) return;
+  require(!tensor.leaf, "a leaf Variable that requires grad is being used in an in-place operation.");
+  if (tensor.cut || !tensor.base) {
+    require(!tensor.cut || !tensor.base || !requires_grad(*tensor.base),
+            "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use case is "
+            "ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the inplace either both "
+            "inside the no_grad block (if you don't want the inplace to be tracked) or both outside (if you want the inplace to be "
+            "tracked).");
+    return;
+  }
+  require(!tensor.base->leaf, "a view of a leaf Variable that requires grad is being used in an in-place operation.");
+}
+
+void set_written(TensorImpl& tensor, engine::Value value) {
+  const engine::Value before = tensor.storage->value();
+  value = held_apart(std::move(value));
+  const bool hidden = !engine::grad_enabled() || (tensor.cut && !value.differentiable());
+  if (before.differentiable() && !value.differentiable() && is_float_value(value) && before.type().dtype == value.type().dtype)
+    value = overwritten(before, value, !hidden);
+  else if (engine::grad_enabled() && value.differentiable())
+    tensor.cut = false;
+  tensor.storage->set(std::move(value));
+}
+
+engine::Value held_apart(engine::Value value) {
+  if (!value->has(engine::Node::differentiable)) [[likely]]
+    return value;
+  if (!engine::grad_enabled()) return engine::identity(value, false);
+  const bool others = value->has(engine::Node::kept) || (value->result_count == 1 && value->holders.load(std::memory_order_relaxed) > 0);
+  return others && value.differentiable() ? engine::identity(value, true) : value;
+}
+
+void observe(TensorImpl& tensor) {
+  const engine::Value node = source(tensor, tensor.dtype());
+  AutogradMeta& meta = meta_of(tensor);
+  Observers& o = observers();
+  std::lock_guard lock(o.mutex);
+  std::vector<Observer>& all = o.all[node.node()];
+  if (std::any_of(all.begin(), all.end(), [&](const Observer& known) { return known.meta == &meta; })) return;
+  meta.retain();
+  all.push_back({&meta, node.result(), gradient_layout(tensor)});
+  node->mark_as(engine::Node::observed);
+}
+
+std::vector<Observer> observers_of(const engine::Node* node) {
+  if (!node->has(engine::Node::observed)) return {};
+  Observers& o = observers();
+  std::lock_guard lock(o.mutex);
+  const auto found = o.all.find(node);
+  if (found == o.all.end()) return {};
+  for (const Observer& observer : found->second) observer.meta->retain();
+  return found->second;
+}
+
+Tensor relaid(const TensorImpl& tensor, DType dtype, Geometry geometry) {
+  Tensor out = on_storage(tensor.storage, dtype, std::move(geometry));
+  TensorImpl& impl = *out.impl();
+  impl.conjugate = tensor.conjugate && is_complex(dtype);
+  impl.leaf = tensor.leaf;
+  impl.cut = tensor.cut;
+  impl.base = tensor.base;
+  impl.autograd = tensor.autograd;
+  if (impl.autograd) impl.autograd->retain();
+  return out;
+}
+
+}  // namespace braze

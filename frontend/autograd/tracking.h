@@ -1,0 +1,91 @@
+// How tensors take part in derivatives.
+//
+// A leaf that requires grad is read through an identity node that carries the leaf's AutogradMeta: gradients of all versions of the
+// leaf meet there, and a backward pass goes no further. Every other tensor is differentiable as the value is that its storage holds.
+// Three things stand between a tensor and that value (see source()):
+//  * a cut tensor (detach, or a view made without grad mode of what requires grad) is read through an identity that is not differentiable;
+//  * a view is read through an identity of its own, made with it, so that a gradient of the view is what came through the view. It
+//    serves until the storage is written to; then the view is one of the new value;
+//  * a write that a derivative must not see (without grad mode, or through a cut tensor) leaves a value whose derivative is that of
+//    the version before; a write of a constant leaves one whose derivative is zero.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "frontend/autograd/names.h"
+#include "frontend/tensor_impl.h"
+
+namespace braze {
+
+// What a tensor knows of gradients; of a leaf it is also what its identities carry.
+class AutogradMeta final : public engine::Gradient {
+ public:
+  Tensor grad;
+  bool retains_grad = false;
+  struct Hook {
+    std::uint64_t id;
+    std::function<Tensor(const Tensor& gradient)> call;
+  };
+  std::vector<Hook> hooks;
+  struct PostHook {
+    std::uint64_t id;
+    std::function<void(const Tensor& leaf)> call;
+  };
+  std::vector<PostHook> post_accumulate_hooks;
+
+  TensorImpl* tensor = nullptr;  // the leaf, as long as it lives
+
+  // Of a view: what it reads, and of which generation of the storage.
+  engine::Value source;
+  std::uint64_t generation = 0;
+  ~AutogradMeta() override = default;
+};
+
+// Where a gradient lies: it comes as elements of the storage, and the tensor shows these.
+struct GradientLayout {
+  DType dtype;
+  Geometry geometry;
+  bool conjugate = false;
+};
+GradientLayout gradient_layout(const TensorImpl& tensor);
+
+// A derivative that is not of an op: of a user's function, or of a write that derivatives do not see.
+class CustomGradient : public engine::Gradient {
+ public:
+  std::vector<engine::Value> inputs;  // values that gradients go to
+  std::vector<engine::TypeRef> outputs;
+  // From the outputs' cotangents (none where there is none) to the inputs'.
+  virtual std::vector<engine::Value> pull(std::span<const engine::Value> cotangents) = 0;
+  virtual std::string name() const = 0;
+  virtual bool reads_values() const { return false; }  // a second backward is an error
+  virtual void release() {}                            // what it saved
+};
+
+// Output k of a custom gradient.
+class CustomOutput final : public engine::Gradient {
+ public:
+  CustomOutput(CustomGradient* custom, std::uint32_t number) : custom(custom), number(number) { custom->retain(); }
+  ~CustomOutput() override { custom->drop(); }
+  CustomGradient* const custom;
+  const std::uint32_t number;
+};
+
+AutogradMeta& meta_of(TensorImpl& tensor);  // makes it where there is none
+bool requires_grad(const TensorImpl& tensor);
+// A view of `of` was made.
+void track_view(TensorImpl& view, const TensorImpl& of);
+
+// ---- hooks on what is no leaf ----
+
+struct Observer {
+  AutogradMeta* meta;  // counted
+  unsigned result;
+  GradientLayout layout;
+};
+// The node's gradient will be shown to `tensor`'s hooks.
+void observe(TensorImpl& tensor);
+std::vector<Observer> observers_of(const engine::Node* node);  // each meta retained: drop it
+
+}  // namespace braze

@@ -1,0 +1,149 @@
+#include "frontend/python/autograd.h"
+
+#include <memory>
+
+#include "braze/autograd.h"
+#include "frontend/python/hooks.h"
+#include "frontend/python/signature.h"
+#include "frontend/python/types.h"
+
+namespace nb = nanobind;
+
+namespace braze::python {
+
+namespace {
+
+template <class F>
+nb::object object(F&& f) {
+  PyObject* result = guarded(std::forward<F>(f));
+  if (!result) throw nb::python_error();
+  return nb::steal(result);
+}
+
+const Tensor& tensor_argument(nb::handle h) {
+  if (!is_tensor(h.ptr())) throw nb::type_error("a Tensor is needed");
+  return tensor_of(h.ptr());
+}
+
+// None stands for an undefined tensor.
+std::vector<Tensor> tensors_of(nb::handle sequence) {
+  std::vector<Tensor> tensors;
+  for (const nb::handle h : nb::cast<nb::sequence>(sequence)) tensors.push_back(h.is_none() ? Tensor() : tensor_argument(h));
+  return tensors;
+}
+
+std::optional<bool> flag_or_none(nb::handle h) { return h.is_none() ? std::nullopt : std::optional(nb::cast<bool>(h)); }
+
+std::shared_ptr<PyObject> shared(PyObject* callable) { return {Py_NewRef(callable), release_later}; }
+
+class Gil {
+ public:
+  Gil() : state_(PyGILState_Ensure()) {}
+  ~Gil() { PyGILState_Release(state_); }
+
+ private:
+  PyGILState_STATE state_;
+};
+
+Tensor call_hook(PyObject* hook, const Tensor& gradient) {
+  const Gil gil;
+  const Object result = Object::steal(PyObject_CallOneArg(hook, Object::steal(wrap(gradient)).get()));
+  if (result.get() == Py_None) return {};
+  if (!is_tensor(result.get())) raise(PyExc_TypeError, "expected Variable, but hook returned '{}'", type_name(result.get()));
+  return tensor_of(result.get());
+}
+
+const Rows rows{
+    {"backward(Tensor input, Tensor? gradient=None, bool? retain_graph=None, bool create_graph=False, object inputs=None) -> None", method,
+     [](Arguments& a) {
+       std::vector<Tensor> inputs;
+       if (!a.none(4)) {
+         if (is_tensor(a.object(4))) inputs.push_back(tensor_of(a.object(4)));
+         else inputs = tensors_of(a.object(4));
+         if (inputs.empty()) raise(PyExc_RuntimeError, "'inputs' argument to backward() cannot be empty.");
+       }
+       a.tensor(0).backward(a.tensor_or_none(1), a.boolean_or_none(2), a.boolean(3), inputs);
+     },
+     "Adds the gradient of this tensor to the .grad of the leaves that it was computed from. "
+     "https://pytorch.org/docs/stable/generated/torch.Tensor.backward.html"},
+    {"retain_grad(Tensor input) -> None", method, [](Arguments& a) { a.tensor(0).retain_grad(); },
+     "From now on backward() sets the .grad of this tensor, which is no leaf."},
+    {"requires_grad_(Tensor input, bool requires_grad=True)", method,
+     [](Arguments& a) -> Tensor& { return a.self().requires_grad_(a.boolean(1)); },
+     "Asks for gradients. https://pytorch.org/docs/stable/generated/torch.Tensor.requires_grad_.html"},
+};
+
+void add_backward(nb::module_& m) {
+  m.def("autograd_backward",
+        [](nb::handle tensors, nb::handle gradients, nb::handle retain_graph, bool create_graph, nb::handle inputs) {
+          object([&] {
+            autograd::backward(tensors_of(tensors), tensors_of(gradients), flag_or_none(retain_graph), create_graph, tensors_of(inputs));
+            return Py_NewRef(Py_None);
+          });
+        }, nb::arg("tensors"), nb::arg("gradients"), nb::arg("retain_graph").none(), nb::arg("create_graph"), nb::arg("inputs"));
+  m.def("autograd_grad",
+        [](nb::handle outputs, nb::handle inputs, nb::handle gradients, nb::handle retain_graph, bool create_graph, bool allow_unused,
+           bool materialize) {
+          return object([&] {
+            return to_python(autograd::grad(tensors_of(outputs), tensors_of(inputs), tensors_of(gradients),
+                                            {flag_or_none(retain_graph), create_graph, allow_unused, materialize}));
+          });
+        }, nb::arg("outputs"), nb::arg("inputs"), nb::arg("gradients"), nb::arg("retain_graph").none(), nb::arg("create_graph"),
+        nb::arg("allow_unused"), nb::arg("materialize_grads"));
+  m.def("is_grad_enabled", &is_grad_enabled);
+  m.def("set_grad_enabled", &set_grad_enabled);
+}
+
+void add_hooks(nb::module_& m) {
+  nb::class_<HookHandle>(m, "RemovableHandle").def("remove", &HookHandle::remove);
+  m.def("register_hook", [](nb::handle tensor, nb::handle hook) {
+    HookHandle handle;
+    object([&] {
+      const std::shared_ptr<PyObject> held = shared(hook.ptr());
+      handle = tensor_argument(tensor).register_hook([held](const Tensor& gradient) { return call_hook(held.get(), gradient); });
+      return Py_NewRef(Py_None);
+    });
+    return handle;
+  });
+  m.def("register_post_accumulate_grad_hook", [](nb::handle tensor, nb::handle hook) {
+    HookHandle handle;
+    object([&] {
+      const std::shared_ptr<PyObject> held = shared(hook.ptr());
+      handle = tensor_argument(tensor).register_post_accumulate_grad_hook(
+          [held](const Tensor& leaf) { call_hook(held.get(), leaf); });
+      return Py_NewRef(Py_None);
+    });
+    return handle;
+  });
+}
+
+void add_steps(nb::module_& m) {
+  nb::class_<GradFn>(m, "GradFn")
+      .def("name", [](const GradFn& f) { return nb::str(f.name().c_str()); })
+      .def("id", [](const GradFn& f) { return reinterpret_cast<std::uintptr_t>(f.id()); })
+      .def("variable", [](const GradFn& f) { return object([&] { return wrap(f.variable()); }); })
+      .def("next_functions", [](const GradFn& f) {
+        nb::list next;
+        for (const auto& [step, number] : f.next_functions())
+          next.append(nb::make_tuple(step ? nb::cast(step) : nb::none(), nb::int_(number)));
+        return next;
+      });
+  m.def("grad_fn", [](nb::handle tensor) -> nb::object {
+    GradFn f;
+    object([&] {
+      f = tensor_argument(tensor).grad_fn();
+      return Py_NewRef(Py_None);
+    });
+    return f ? nb::cast(f) : nb::none();
+  });
+}
+
+}  // namespace
+
+void add_autograd(nb::module_& m) {
+  add_backward(m);
+  add_hooks(m);
+  add_steps(m);
+}
+
+}  // namespace braze::python
