@@ -57,7 +57,7 @@ Tensor shifted(const Tensor& x, std::int64_t by) {
   return braze::pad(x.narrow(1, 0, n - by), {by, 0}, minus_infinity);
 }
 
-Tensor as_tensor(SizesView numbers) { return from_data(&*numbers.begin(), {static_cast<std::int64_t>(numbers.size())}); }
+Tensor as_tensor(SizesView numbers) { return from_data(std::span<const std::int64_t>(numbers).data(), {static_cast<std::int64_t>(numbers.size())}); }
 Tensor as_column(SizesView numbers) { return as_tensor(numbers).unsqueeze(1); }
 
 }  // namespace

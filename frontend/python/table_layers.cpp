@@ -1,7 +1,9 @@
-// Rows of braze/normalization.h, embedding.h, attention.h and recurrent.h.
+// Rows of braze/normalization.h, embedding.h, attention.h, pooling.h and recurrent.h.
 #include "braze/attention.h"
 #include "braze/embedding.h"
+#include "braze/functional.h"
 #include "braze/normalization.h"
+#include "braze/pooling.h"
 #include "braze/recurrent.h"
 #include "frontend/python/signature.h"
 
@@ -166,6 +168,33 @@ const Rows rows{
        return Object::steal(PyTuple_Pack(2, first.get(), second.get()));
      },
      "The attention of several heads between projections, and its weights."},
+    {"lp_pool1d(Tensor input, float norm_type, int[1] kernel_size, int[1]? stride=None, bool ceil_mode=False)", functional,
+     [](Arguments& a) { return F::lp_pool1d(a.in(0), a.number(1), a.ints(2), a.ints(3), a.boolean(4)); },
+     "The p-norm of each window."},
+    {"max_unpool1d(Tensor input, Tensor indices, int[1] kernel_size, int[1]? stride=None, int[1] padding=0, int[]? "
+     "output_size=None)",
+     functional,
+     [](Arguments& a) { return F::max_unpool1d(a.in(0), a.tensor(1), a.ints(2), a.ints(3), a.ints(4), a.ints(5)); },
+     "Maxima back where they stood, zeros elsewhere."},
+    {"lp_pool2d(Tensor input, float norm_type, int[2] kernel_size, int[2]? stride=None, bool ceil_mode=False)", functional,
+     [](Arguments& a) { return F::lp_pool2d(a.in(0), a.number(1), a.ints(2), a.ints(3), a.boolean(4)); },
+     "The p-norm of each window."},
+    {"max_unpool2d(Tensor input, Tensor indices, int[2] kernel_size, int[2]? stride=None, int[2] padding=0, int[]? "
+     "output_size=None)",
+     functional,
+     [](Arguments& a) { return F::max_unpool2d(a.in(0), a.tensor(1), a.ints(2), a.ints(3), a.ints(4), a.ints(5)); },
+     "Maxima back where they stood, zeros elsewhere."},
+    {"lp_pool3d(Tensor input, float norm_type, int[3] kernel_size, int[3]? stride=None, bool ceil_mode=False)", functional,
+     [](Arguments& a) { return F::lp_pool3d(a.in(0), a.number(1), a.ints(2), a.ints(3), a.boolean(4)); },
+     "The p-norm of each window."},
+    {"max_unpool3d(Tensor input, Tensor indices, int[3] kernel_size, int[3]? stride=None, int[3] padding=0, int[]? "
+     "output_size=None)",
+     functional,
+     [](Arguments& a) { return F::max_unpool3d(a.in(0), a.tensor(1), a.ints(2), a.ints(3), a.ints(4), a.ints(5)); },
+     "Maxima back where they stood, zeros elsewhere."},
+    {"gumbel_softmax(Tensor logits, float tau=1.0, bool hard=False, float eps=1e-10, int dim=-1)", functional,
+     [](Arguments& a) { return F::gumbel_softmax(a.in(0), a.number(1), a.boolean(2), a.integer(4)); },
+     "A draw from the classes with these logits."},
     {"rnn_tanh_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None)", function,
      [](Arguments& a) {
        return rnn_tanh_cell(a.in(0), a.tensor(1), a.tensor(2), a.tensor(3), a.tensor_or_none(4), a.tensor_or_none(5));

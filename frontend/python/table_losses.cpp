@@ -103,7 +103,7 @@ const Rows rows{
      functional,
      [](Arguments& a) {
        const Tensor var = a.is_tensor(2) ? a.tensor(2) : full(a.tensor(0).sizes(), a.scalar(2), {a.tensor(0).dtype()});
-       if (any(var < 0).item().to_bool()) raise(PyExc_ValueError, "var has negative entry/entries");
+       if (any(var < 0).item<bool>()) raise(PyExc_ValueError, "var has negative entry/entries");
        return F::gaussian_nll_loss(a.in(0), a.tensor(1), var, a.boolean(3), a.number(4), a.string(5));
      },
      "Minus the log likelihood of normal distributions."},

@@ -15,6 +15,7 @@
 #include "braze/linalg.h"
 #include "braze/losses.h"
 #include "braze/normalization.h"
+#include "braze/pooling.h"
 #include "braze/recurrent.h"
 #include "braze/reductions.h"
 #include "braze/shaping.h"
@@ -50,6 +51,8 @@ Tensor prelu(const In& x, const Tensor& weight);
 Tensor rrelu(const In& x, double lower = 1. / 8, double upper = 1. / 3);
 // The first half of `dim` times the sigmoid of the second. Throws Error where the dim has an odd size.
 Tensor glu(const In& x, std::int64_t dim = -1);
+// A draw from the classes with these logits, soft by tau; with `hard` 1 for the class drawn, and still the soft one's gradient.
+Tensor gumbel_softmax(const In& logits, double tau = 1, bool hard = false, std::int64_t dim = -1);
 
 using Line = std::source_location;
 Tensor& elu_(Tensor& x, double alpha = 1, Line where = Line::current());
