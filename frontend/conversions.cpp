@@ -82,6 +82,7 @@ bool same_elements(const TensorImpl& a, const TensorImpl& b) {
 }
 
 Tensor& Tensor::copy_(const In& source) {
+  const engine::FunctionScope call;
   TensorImpl& impl = checked(*this);
   if (!source.is_scalar()) {
     const Dims sizes = sizes_of(*impl.type), from = sizes_of(*checked(source.tensor()).type);
@@ -161,6 +162,9 @@ Tensor& Tensor::fill_(const In& value) {
   return copy_(value);
 }
 
-Tensor& Tensor::zero_(std::source_location where) { return fill_(In(0, where)); }
+Tensor& Tensor::zero_(std::source_location where) {
+  const GradientScope scope(GradientName::ZeroBackward0);
+  return fill_(In(0, where));
+}
 
 }  // namespace braze

@@ -1,5 +1,6 @@
 // Convolutions as one batched dot of the weights with the input's sliding windows, which are a strided view of it.
 #include "braze/functions.h"
+#include "frontend/autograd/names.h"
 #include "frontend/complex.h"
 #include "frontend/formula.h"
 #include "frontend/windows.h"
@@ -193,6 +194,7 @@ Tensor convolve_all(const Tensor& windows, const Tensor& weight, const Dims& out
 // x is batched and padded. The columns are as many bytes as the kernel is times larger: a part of the batch at a time, so that they stay
 // in cache and take little memory.
 Tensor convolve(const Tensor& x, const Tensor& weight, const Tensor& bias, const Windows& w, std::int64_t groups) {
+  const GradientScope scope(GradientName::ConvolutionBackward0);
   const Dims out = windows_along(x, w);
   const Tensor windows = windows_of(x, w, out);
   const auto biased = [&](const Tensor& t) { return bias.defined() ? t + along_channels(bias, w.rank()) : t; };

@@ -268,7 +268,7 @@ Recorded record_elementwise(ir::Op op, std::span<const In* const> operands, bool
 Tensor elementwise(ir::Op op, std::span<const In* const> operands) {
   if (any_complex(operands)) [[unlikely]]
     return complex_elementwise(op, operands);
-  const engine::FunctionScope call;
+  const GradientScope call(op == ir::Op::sub && operands[0]->is_scalar() ? GradientName::RsubBackward1 : GradientName::None);
   Recorded r = record_elementwise(op, operands, true);
   return is_identity(r.order) ? wrap(std::move(r.value)) : wrap_permuted(std::move(r.value), inverse(r.order));
 }

@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 
+#include "braze/autograd.h"
 #include "frontend/autograd/names.h"
 #include "frontend/complex.h"
 #include "frontend/elementwise.h"
@@ -163,7 +164,24 @@ bool limits(const Limit& limit, DType type, bool is_min) {
 
 }  // namespace
 
-// Where a limit equals x, x stays, so that zeros keep their sign.
+namespace {
+
+// The limit comes first: where it equals x, x stays, so that zeros keep their sign. Of gradients there a number leaves none, as PyTorch's
+// clamp does; two tensors leave x all; one tensor is a maximum.
+Tensor limited(const Tensor& x, const In& given, DType type, bool is_min, bool has_other) {
+  const Tensor limit = as_tensor(given, type);
+  const auto extreme = [&](const Tensor& x) { return is_min ? maximum(limit, x) : minimum(limit, x); };
+  if (!is_grad_enabled() || !(x.requires_grad() || limit.requires_grad())) return extreme(x);
+  if (given.is_scalar()) {
+    if (std::isnan(given.scalar().to_double())) return extreme(x);
+    return where(is_min ? x <= limit : x >= limit, extreme(x.detach()), x);
+  }
+  if (!has_other) return extreme(x);
+  return where((is_min ? x < limit : x > limit) | isnan(limit), limit, x);
+}
+
+}  // namespace
+
 Tensor clamp(const In& x, const Limit& min, const Limit& max) {
   const GradientScope scope(GradientName::ClampBackward1);
   const SourceLine line(x.where());
@@ -171,16 +189,8 @@ Tensor clamp(const In& x, const Limit& min, const Limit& max) {
   const DType type = clamp_type(x, min, max);
   const bool low = limits(min, type, true), high = limits(max, type, false);
   Tensor out = as_tensor(x, type);
-  // A choice, not a maximum: at a limit the gradient is x's. A limit that is NaN makes NaN.
-  const auto limited = [&](const In& given, bool is_min) {
-    const Tensor limit = as_tensor(given, type);
-    Tensor outside = is_min ? out < limit : out > limit;
-    const bool may_be_nan = is_float(type) && (!given.is_scalar() || std::isnan(given.scalar().to_double()));
-    if (may_be_nan) outside = outside | isnan(limit);
-    return where(outside, limit, out);
-  };
-  if (low) out = limited(*min.get(), true);
-  if (high) out = limited(*max.get(), false);
+  if (low) out = limited(out, *min.get(), type, true, max.get().has_value());
+  if (high) out = limited(out, *max.get(), type, false, min.get().has_value());
   return low || high ? out : out.clone();
 }
 
@@ -194,7 +204,8 @@ Tensor relu(const In& x) {
   const Tensor t = as_tensor(x);
   require<NotImplementedError>(t.dtype() != DType::boolean, "Boolean inputs not supported for relu");
   if (is_complex(t.dtype())) refuse_limits(t.dtype());
-  return where(t <= 0, 0, t);  // and not a maximum, whose gradient at 0 is another; NaN stays
+  if (!is_grad_enabled() || !t.requires_grad()) return maximum(0, t);
+  return where(t <= 0, maximum(0, t.detach()), t);  // the same values; a maximum's gradient at 0 is another
 }
 
 Tensor nan_to_num(const In& x, std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf) {

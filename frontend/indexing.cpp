@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "braze/functions.h"
+#include "frontend/autograd/names.h"
 #include "frontend/linalg.h"
 #include "frontend/positions.h"
 
@@ -258,9 +259,28 @@ void apply_newaxis(Geometry& g, std::size_t axis) {
   g.strides.insert(axis, axis + 1 < g.sizes.size() ? g.sizes[axis + 1] * g.strides[axis] : 1);
 }
 
+namespace {
+
+// PyTorch applies the entries one after another, and its last view names the step.
+GradientName view_name(std::span<const Index> indices) {
+  GradientName name = GradientName::AliasBackward0;
+  for (const Index& i : indices) {
+    if (i.kind == Index::Kind::number) name = GradientName::SelectBackward0;
+    if (i.kind == Index::Kind::slice && (i.range.start || i.range.stop || i.range.step != 1)) name = GradientName::SliceBackward0;
+    if (i.kind == Index::Kind::newaxis) name = GradientName::UnsqueezeBackward0;
+  }
+  return name;
+}
+
+}  // namespace
+
 Tensor Tensor::index(std::span<const Index> indices, std::source_location where) const {
   const Resolved r = Resolver(*this, indices).run();
-  if (r.tensors.empty()) return make_view(*this, r.view);
+  if (r.tensors.empty()) {
+    const GradientScope scope(view_name(indices));
+    return make_view(*this, r.view);
+  }
+  const GradientScope scope(GradientName::IndexBackward0);
   return wrap(read_at(checked(*this), positions(r, where), location(where)), dtype());
 }
 

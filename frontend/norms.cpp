@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "braze/functions.h"
+#include "frontend/autograd/names.h"
 #include "frontend/promotion.h"
 #include "frontend/reductions.h"
 
@@ -48,6 +49,7 @@ void require_identity(const Tensor& x, AxisMask mask, bool over_all, double ord)
 }
 
 Tensor vector_norm_over(const Tensor& x, double ord, AxisMask mask, bool keepdim) {
+  const GradientScope scope(GradientName::LinalgVectorNormBackward0);
   const Tensor wide = widened(x);
   const Tensor size = abs(wide);
   const auto total = [&](const Tensor& terms) { return reduce(ir::Op::sum, terms, mask, keepdim); };
@@ -61,7 +63,7 @@ Tensor vector_norm_over(const Tensor& x, double ord, AxisMask mask, bool keepdim
   else if (ord == 1)
     result = total(size);
   else if (ord == 2)
-    result = sqrt(total(is_complex(wide.dtype()) ? square(wide.real()) + square(wide.imag()) : square(wide)));
+    result = sqrt_of_sum(total(is_complex(wide.dtype()) ? square(wide.real()) + square(wide.imag()) : square(wide)));
   else
     result = pow(total(pow(size, ord)), 1 / ord);
   return result.to(component_type(x.dtype()));

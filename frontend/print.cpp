@@ -233,7 +233,7 @@ std::string Tensor::str() const {
     if (!default_type) suffixes.push_back(fmt::format("dtype=braze.{}", info(type).torch_name));
   }
   if (const GradFn made = grad_fn())
-    suffixes.push_back(fmt::format("grad_fn=<{}>", made.name()));
+    suffixes.push_back(fmt::format("grad_fn=<{}>", made.name().substr(made.name().rfind(':') + 1)));
   else if (requires_grad())
     suffixes.emplace_back("requires_grad=True");
   const std::size_t newline = text.rfind('\n');

@@ -219,13 +219,13 @@ Along along(const Tensor& x, std::int64_t dim) {
 // ---- totals ----
 
 Tensor sum(const In& x, DimsView dims, bool keepdim, std::optional<DType> dtype) {
-  const GradientScope scope(dims.has_value() ? GradientName::SumBackward1 : GradientName::SumBackward0);
+  const GradientScope scope(dims.values().empty() ? GradientName::SumBackward0 : GradientName::SumBackward1);
   const SourceLine line(x.where());
   return accumulate(ir::Op::sum, require_tensor("sum", x), dims, keepdim, dtype);
 }
 
 Tensor prod(const In& x, DimsView dims, bool keepdim, std::optional<DType> dtype) {
-  const GradientScope scope(dims.has_value() ? GradientName::ProdBackward1 : GradientName::ProdBackward0);
+  const GradientScope scope(dims.values().empty() ? GradientName::ProdBackward0 : GradientName::ProdBackward1);
   const SourceLine line(x.where());
   return accumulate(ir::Op::prod, require_tensor("prod", x), dims, keepdim, dtype);
 }
@@ -241,7 +241,7 @@ Tensor nansum(const In& x, DimsView dims, bool keepdim, std::optional<DType> dty
 }
 
 Tensor mean(const In& x, DimsView dims, bool keepdim, std::optional<DType> dtype) {
-  const GradientScope scope(dims.has_value() ? GradientName::MeanBackward1 : GradientName::MeanBackward0);
+  const GradientScope scope(dims.values().empty() ? GradientName::MeanBackward0 : GradientName::MeanBackward1);
   const Tensor& self = require_tensor("mean", x);
   require_floating("mean", self, dtype);
   const SourceLine line(x.where());
@@ -264,9 +264,13 @@ Tensor nanmean(const In& x, DimsView dims, bool keepdim, std::optional<DType> dt
 // ---- extremes ----
 
 Tensor max(const In& x) {
-  const GradientScope scope(GradientName::MaxBackward1); return extreme_of_all(ir::Op::max, x); }
+  const GradientScope scope(GradientName::MaxBackward1);
+  return extreme_of_all(ir::Op::max, x);
+}
 Tensor min(const In& x) {
-  const GradientScope scope(GradientName::MinBackward1); return extreme_of_all(ir::Op::min, x); }
+  const GradientScope scope(GradientName::MinBackward1);
+  return extreme_of_all(ir::Op::min, x);
+}
 ValuesAndIndices max(const In& x, std::int64_t dim, bool keepdim) {
   const GradientScope scope(GradientName::MaxBackward0);
   return extreme_with_index("max", ir::Op::max_with_index, x, dim, keepdim);
@@ -282,7 +286,9 @@ Tensor amax(const In& x, DimsView dims, bool keepdim) {
   return extreme("amax", ir::Op::max, x, dims, keepdim);
 }
 Tensor amin(const In& x, DimsView dims, bool keepdim) {
-  const GradientScope scope(GradientName::AminBackward0); return extreme("amin", ir::Op::min, x, dims, keepdim); }
+  const GradientScope scope(GradientName::AminBackward0);
+  return extreme("amin", ir::Op::min, x, dims, keepdim);
+}
 
 MinAndMax aminmax(const In& x, std::optional<std::int64_t> dim, bool keepdim) {
   const Tensor& self = require_tensor("aminmax", x);

@@ -21,6 +21,8 @@ void require_elements(std::string_view function, const Tensor& x, AxisMask mask)
 
 // float32 for the halves, else as it is: what composites compute in before they round once.
 Tensor widened(const Tensor& x);
+// sqrt(x) of what is not negative; its derivative at 0 is 0, as that of deviations and norms is, and not infinite.
+Tensor sqrt_of_sum(const Tensor& x);
 
 // The axis of a dim, and `x` with at least one axis: a number counts as a vector of one element.
 struct Along {

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "braze/views.h"
+#include "frontend/autograd/names.h"
 #include "frontend/view_layout.h"
 
 namespace braze {
@@ -32,6 +33,7 @@ std::vector<Tensor> split_at(const Tensor& x, std::string_view name, std::int64_
 }  // namespace
 
 std::vector<Tensor> ViewMethods::split(std::int64_t size, std::int64_t dim) const {
+  const GradientScope scope(GradientName::SplitBackward0);
   const Tensor& self = self_of(this);
   require(self.dim() > 0, "split expects at least a 1-dimensional tensor");
   require(size >= 0, "split expects split_size be non-negative, but got split_size={}", size);
@@ -47,6 +49,7 @@ std::vector<Tensor> ViewMethods::split(std::int64_t size, std::int64_t dim) cons
 std::vector<Tensor> ViewMethods::split(SizesView sizes, std::int64_t dim) const { return split_with_sizes(sizes, dim); }
 
 std::vector<Tensor> ViewMethods::split_with_sizes(SizesView sizes, std::int64_t dim) const {
+  const GradientScope scope(GradientName::SplitWithSizesBackward0);
   const Tensor& self = self_of(this);
   require(self.dim() > 0, "split expects at least a 1-dimensional tensor");
   const std::int64_t length = self.size(dim);
@@ -138,6 +141,7 @@ std::vector<Tensor> ViewMethods::dsplit(std::int64_t sections) const {
 std::vector<Tensor> ViewMethods::dsplit(SizesView indices) const { return split_at(self_of(this), "dsplit", 3, 2, indices); }
 
 std::vector<Tensor> ViewMethods::unbind(std::int64_t dim) const {
+  const GradientScope scope(GradientName::UnbindBackward0);
   const Tensor& self = self_of(this);
   require<IndexError>(self.dim() > 0, "Dimension specified as {} but tensor has no dimensions", dim);
   std::vector<Tensor> parts;

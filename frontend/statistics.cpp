@@ -1,7 +1,9 @@
 // Moments: variance, deviation, covariance.
 #include <algorithm>
 
+#include "braze/autograd.h"
 #include "braze/functions.h"
+#include "frontend/autograd/names.h"
 #include "frontend/reductions.h"
 
 namespace braze {
@@ -35,6 +37,7 @@ Moments moments(const Tensor& x, DimsView dims, double correction, bool keepdim)
 }  // namespace
 
 Tensor var(const In& x, DimsView dims, double correction, bool keepdim) {
+  const GradientScope scope(GradientName::VarBackward0);
   const SourceLine line(x.where());
   const Tensor& self = require_tensor("var", x);
   require_moments("std and var", self);
@@ -42,10 +45,11 @@ Tensor var(const In& x, DimsView dims, double correction, bool keepdim) {
 }
 
 Tensor std(const In& x, DimsView dims, double correction, bool keepdim) {
+  const GradientScope scope(GradientName::StdBackward0);
   const Tensor& self = require_tensor("std", x);
   require_moments("std and var", self);
   const SourceLine line(x.where());
-  return sqrt(moments(self, dims, correction, keepdim).var).to(component_type(self.dtype()));
+  return sqrt_of_sum(moments(self, dims, correction, keepdim).var).to(component_type(self.dtype()));
 }
 
 VarAndMean var_mean(const In& x, DimsView dims, double correction, bool keepdim) {
@@ -61,7 +65,13 @@ StdAndMean std_mean(const In& x, DimsView dims, double correction, bool keepdim)
   require_moments("std_mean", self);
   const SourceLine line(x.where());
   const Moments m = moments(self, dims, correction, keepdim);
-  return {sqrt(m.var).to(component_type(self.dtype())), m.mean.to(self.dtype())};
+  return {sqrt_of_sum(m.var).to(component_type(self.dtype())), m.mean.to(self.dtype())};
+}
+
+Tensor sqrt_of_sum(const Tensor& x) {
+  if (!is_grad_enabled() || !x.requires_grad()) return sqrt(x);
+  const Tensor zero = x == 0;
+  return where(zero, 0, sqrt(where(zero, 1, x)));
 }
 
 Tensor cov(const In& x, std::int64_t correction, const Tensor& fweights, const Tensor& aweights) {

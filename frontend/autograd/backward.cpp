@@ -15,10 +15,16 @@ namespace {
 using engine::Node;
 using engine::Value;
 
+struct Anomaly {
+  bool on = false, check_nan = true;
+};
+thread_local Anomaly anomaly;
+
 // A node that a gradient passes through, or a custom gradient, whose outputs are nodes.
 struct Vertex {
   Node* node = nullptr;
   CustomGradient* custom = nullptr;
+  bool explored = false;
   bool needed = false;     // leads to a target
   bool processed = false;  // a gradient came
   bool read = false;       // its rule computed with values of the forward pass
@@ -81,35 +87,31 @@ class Pass {
       std::vector<std::uint32_t> operands;
     };
     std::vector<Frame> stack;
-    const auto enter = [&](Node* n, CustomGradient* c) -> std::pair<std::uint32_t, bool> {
+    std::vector<std::pair<Node*, CustomGradient*>> operands;
+    const auto number_of = [&](Node* n, CustomGradient* c) {
       const auto [found, fresh] = numbers_.try_emplace(key(n, c), static_cast<std::uint32_t>(vertices_.size()));
       if (fresh) vertices_.push_back({n, c});
-      return {found->second, fresh};
+      return found->second;
     };
     const auto push = [&](std::uint32_t number) {
+      if (vertices_[number].explored) return;
+      vertices_[number].explored = true;
       stack.push_back({number, 0, {}});
-      std::vector<std::pair<Node*, CustomGradient*>> operands;
+      operands.clear();
       for_each_operand(vertices_[number], [&](Node* n, CustomGradient* c) { operands.emplace_back(n, c); });
-      for (const auto& [n, c] : operands) {
-        const auto [operand, fresh] = enter(n, c);
-        if (fresh) stack.back().operands.push_back(operand | unvisited);
-      }
+      for (const auto& [n, c] : operands) stack.back().operands.push_back(number_of(n, c));
     };
-    const auto [root, fresh] = enter(node, custom);
-    if (!fresh) return;
-    push(root);
+    push(number_of(node, custom));
     while (!stack.empty()) {
       Frame& top = stack.back();
       if (top.next < top.operands.size()) {
-        push(top.operands[top.next++] & ~unvisited);
+        push(top.operands[top.next++]);
         continue;
       }
       order_.push_back(top.number);
       stack.pop_back();
     }
   }
-  static constexpr std::uint32_t unvisited = 0x80000000;
-
   bool is_target(const Vertex& v) const {
     if (v.custom) return false;
     if (const auto* meta = leaf_of(v)) return targets_at_.contains(meta);
@@ -304,10 +306,23 @@ class Pass {
     Operands operands(*this, node, builder);
     passes::pull({builder, node.op, attributes, in, {out.data(), node.result_count}}, {gradients.data(), node.result_count}, operands);
     v.read = builder.read_forward();
+    if (anomaly.on && anomaly.check_nan) require_finite(v, operands);
     // Where the derivative is zero everywhere there is a gradient still: zeros.
     for (std::size_t k = 0; k < in.size(); ++k)
       if (operands.wants(k) && !operands.has(k))
         operands.replace(k, ir::formula::zeros(builder, node.in()[k].type()).id());
+  }
+
+  // PyTorch looks for NaN alone; an infinity becomes one soon.
+  void require_finite(const Vertex& v, const Operands& operands) {
+    for (std::size_t k = 0; k < v.node->in().size(); ++k) {
+      if (!operands.wants(k) || !operands.has(k)) continue;
+      const Value& in = v.node->in()[k];
+      const Tensor gradient = wrap(vertex_of(in.node()).gradients[in.result()]);
+      if (!static_cast<bool>(isfinite(gradient).all()))
+        fail<Error>("Function '{}' returned nan values in its {}th output. (an infinity counts; recorded at {})", gradient_name(*v.node), k,
+                    ir::text(v.node->location()));
+    }
   }
 
   void free_graph() {
@@ -338,6 +353,9 @@ class Pass {
 };
 
 }  // namespace
+
+void autograd::set_detect_anomaly(bool on, bool check_nan) { anomaly = {on, check_nan}; }
+bool autograd::is_anomaly_enabled() { return anomaly.on; }
 
 Target target_of(const TensorImpl& tensor) {
   if (tensor.leaf) return {tensor.autograd, {}, gradient_layout(tensor)};

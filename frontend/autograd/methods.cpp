@@ -205,7 +205,8 @@ struct GradFn::Impl {
 
 namespace {
 
-GradFn grad_fn_of(const engine::Value& value) {
+GradFn grad_fn_of(engine::Value value) {
+  while (value->has(same_step) && value->in()[0]) value = engine::Value(value->in()[0]);
   auto impl = std::make_shared<GradFn::Impl>();
   impl->value = value;
   return GradFn(impl);
@@ -257,7 +258,7 @@ std::vector<std::pair<GradFn, std::int64_t>> GradFn::next_functions() const {
   while (!stack.empty()) {
     const engine::Value& v = *stack.back();
     stack.pop_back();
-    const bool inner = v.differentiable() && node.call != 0 && v->call == node.call && !v->gradient();
+    const bool inner = v.differentiable() && !v->gradient() && ((node.call != 0 && v->call == node.call) || v->has(same_step));
     inner ? push(*v.node()) : static_cast<void>(leads_on(v));
   }
   return next;

@@ -34,7 +34,7 @@ std::string op_name(ir::Op op) {
   switch (op) {
     case ir::Op::store:
     case ir::Op::accumulate:
-      return "CopySlices";
+      return "torch::autograd::CopySlices";
     case ir::Op::dot:
       return "MmBackward0";
     case ir::Op::cast:
@@ -56,11 +56,10 @@ std::string op_name(ir::Op op) {
 }  // namespace
 
 std::string gradient_name(const engine::Node& node) {
-  if (const engine::Gradient* gradient = node.gradient()) {
-    if (const auto* output = dynamic_cast<const CustomOutput*>(gradient)) return output->custom->name();
-    return "AccumulateGrad";
-  }
+  const engine::Gradient* gradient = node.gradient();
+  if (gradient && !dynamic_cast<const CustomOutput*>(gradient)) return "torch::autograd::AccumulateGrad";
   if (node.name != 0) return std::string(names[node.name]);
+  if (const auto* output = dynamic_cast<const CustomOutput*>(gradient)) return output->custom->name();
   return op_name(node.op);
 }
 

@@ -21,7 +21,7 @@ class Overwritten final : public CustomGradient {
     if (!constant_) return {reshape(cotangents[0], sizes, {})};
     return {expand(engine::constant(to_literal(0, type.dtype)), sizes, {})};
   }
-  std::string name() const override { return constant_ ? "FillBackward0" : "IdentityBackward0"; }
+  std::string name() const override { return constant_ ? "FillBackward0" : "AliasBackward0"; }
   bool passes_on() const { return !constant_; }
 
  private:
@@ -152,8 +152,12 @@ engine::Value held_apart(engine::Value value) {
   if (!value->has(engine::Node::differentiable)) [[likely]]
     return value;
   if (!engine::grad_enabled()) return engine::identity(value, false);
-  const bool others = value->has(engine::Node::kept) || (value->result_count == 1 && value->holders.load(std::memory_order_relaxed) > 0);
-  return others && value.differentiable() ? engine::identity(value, true) : value;
+  const bool others = value->has(engine::Node::kept | engine::Node::has_gradient) ||
+                      (value->result_count == 1 && value->holders.load(std::memory_order_relaxed) > 0);
+  if (!others || !value.differentiable()) return value;
+  engine::Value apart = engine::identity(value, true);
+  if (apart->name == 0) apart->mark_as(same_step);
+  return apart;
 }
 
 void observe(TensorImpl& tensor) {

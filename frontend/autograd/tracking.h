@@ -72,6 +72,9 @@ class CustomOutput final : public engine::Gradient {
   const std::uint32_t number;
 };
 
+// A flag of nodes, beside Node's own: an identity that a storage holds instead of its operand. It is the operand's step, not one of its own.
+inline constexpr std::uint8_t same_step = 32;
+
 AutogradMeta& meta_of(TensorImpl& tensor);  // makes it where there is none
 bool requires_grad(const TensorImpl& tensor);
 // A view of `of` was made.

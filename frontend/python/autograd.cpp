@@ -90,6 +90,8 @@ void add_backward(nb::module_& m) {
           });
         }, nb::arg("outputs"), nb::arg("inputs"), nb::arg("gradients"), nb::arg("retain_graph").none(), nb::arg("create_graph"),
         nb::arg("allow_unused"), nb::arg("materialize_grads"));
+  m.def("set_detect_anomaly", &autograd::set_detect_anomaly);
+  m.def("is_anomaly_enabled", &autograd::is_anomaly_enabled);
   m.def("is_grad_enabled", &is_grad_enabled);
   m.def("set_grad_enabled", &set_grad_enabled);
 }
@@ -117,6 +119,45 @@ void add_hooks(nb::module_& m) {
   });
 }
 
+void add_user_functions(nb::module_& m) {
+  m.def("with_gradient", [](nb::handle inputs, nb::handle outputs, const std::string& name, nb::handle backward, nb::handle release) {
+    return object([&] {
+      const std::shared_ptr<PyObject> pull = shared(backward.ptr()), let_go = shared(release.ptr());
+      return to_python(autograd::with_gradient(
+          tensors_of(inputs), tensors_of(outputs), name,
+          [pull](std::span<const Tensor> gradients) {
+            const Gil gil;
+            const Object list = Object::steal(PyList_New(0));
+            for (const Tensor& g : gradients) check(PyList_Append(list.get(), Object::steal(wrap(g)).get()));
+            return tensors_of(Object::steal(PyObject_CallOneArg(pull.get(), list.get())).get());
+          },
+          [let_go] {
+            if (!Py_IsInitialized()) return;
+            const Gil gil;
+            Py_XDECREF(PyObject_CallNoArgs(let_go.get()));
+            PyErr_Clear();
+          },
+          false));
+    });
+  });
+  const auto check_with = [](auto checker) {
+    return [checker](nb::handle function, nb::handle inputs, double eps, double atol, double rtol, bool raise_exception) {
+      return object([&] {
+        const auto call = [&](std::span<const Tensor> tensors) {
+          const Object list = Object::steal(PyList_New(0));
+          for (const Tensor& t : tensors) check(PyList_Append(list.get(), Object::steal(wrap(t)).get()));
+          return tensors_of(Object::steal(PyObject_CallOneArg(function.ptr(), list.get())).get());
+        };
+        return to_python(checker(call, tensors_of(inputs), {eps, atol, rtol, raise_exception}));
+      });
+    };
+  };
+  m.def("gradcheck", check_with(&autograd::gradcheck));
+  m.def("gradgradcheck", check_with(&autograd::gradgradcheck));
+  m.def("output_again",
+        [](nb::handle t, std::uint32_t k) { return object([&] { return wrap(autograd::output_again(tensor_argument(t), k)); }); });
+}
+
 void add_steps(nb::module_& m) {
   nb::class_<GradFn>(m, "GradFn")
       .def("name", [](const GradFn& f) { return nb::str(f.name().c_str()); })
@@ -142,6 +183,7 @@ void add_steps(nb::module_& m) {
 
 void add_autograd(nb::module_& m) {
   add_backward(m);
+  add_user_functions(m);
   add_hooks(m);
   add_steps(m);
 }

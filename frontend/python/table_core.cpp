@@ -15,7 +15,14 @@ Tensor convert(const Arguments& a, std::optional<DType> type, std::size_t copy, 
 
 const Rows rows{
     {"tensor(object data, *, Options) -> Tensor", function,
-     [](Arguments& a) { return tensor_from_data(a.object(0), a.options().dtype); },
+     [](Arguments& a) {
+       if (a.is_tensor(0) && PyErr_WarnEx(PyExc_UserWarning,
+                                          "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+                                          "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
+                                          1) < 0)
+         throw PythonError{};
+       return tensor_from_data(a.object(0), a.options().dtype);
+     },
      "A copy of nested data: numbers, sequences, NumPy arrays, tensors. "
      "https://pytorch.org/docs/stable/generated/torch.tensor.html"},
     {"tolist(Tensor input) -> object", method, [](Arguments& a) { return Object::steal(to_list(a.tensor(0))); },

@@ -8,8 +8,11 @@
 // printing something in between changes no gradient.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -90,6 +93,123 @@ std::vector<Tensor> grad(std::span<const Tensor> outputs, std::span<const Tensor
 inline Tensor grad(const Tensor& output, const Tensor& input, const Options& options = {}) {
   return grad(std::span(&output, 1), std::span(&input, 1), {}, options)[0];
 }
+
+// The outputs, as what a function of the inputs made, whose derivative is `backward`: from the gradients of the outputs (zeros where none
+// came, or undefined: `materialize`) to one an input, undefined where there is none. `name` is what grad_fn shows; `release` runs when a backward pass has freed the
+// graph. Where nothing requires grad the outputs themselves come back.
+std::vector<Tensor> with_gradient(std::span<const Tensor> inputs, std::span<const Tensor> outputs, std::string name,
+                                  std::function<std::vector<Tensor>(std::span<const Tensor> gradients)> backward,
+                                  std::function<void()> release = {}, bool materialize = true);
+// Inside such a `backward`: output `number`, given as forward made it, as what the inputs are differentiable in.
+Tensor output_again(const Tensor& output, std::uint32_t number);
+
+// What forward leaves for backward.
+class Context {
+ public:
+  void save_for_backward(std::vector<Tensor> tensors) { saved_ = std::move(tensors); }
+  const std::vector<Tensor>& saved_tensors() const;  // throws Error once the graph has been freed
+  void release() {
+    saved_.clear();
+    released_ = true;
+  }
+
+ private:
+  std::vector<Tensor> saved_;
+  bool released_ = false;
+};
+
+// An op with a derivative of its own. https://pytorch.org/docs/stable/autograd.html#function
+//
+//   struct Cube : autograd::Function<Cube> {
+//     static Tensor forward(autograd::Context& c, const Tensor& x) {
+//       c.save_for_backward({x});
+//       return x * x * x;
+//     }
+//     static Tensor backward(autograd::Context& c, const Tensor& gradient) {
+//       const Tensor& x = c.saved_tensors()[0];
+//       return gradient * 3 * x * x;
+//     }
+//   };
+//   Tensor y = Cube::apply(x);
+//
+// forward takes a Context and tensors; backward a Context and a gradient for each result, and returns one for each tensor. Several are a
+// std::vector<Tensor>.
+template <class F>
+class Function {
+ public:
+  template <class... Tensors>
+  static auto apply(const Tensors&... tensors) {
+    const auto context = std::make_shared<Context>();
+    const auto result = [&] {
+      const NoGradGuard off;
+      return F::forward(*context, tensors...);
+    }();
+    constexpr bool one = std::is_same_v<std::remove_const_t<decltype(result)>, Tensor>;
+    std::vector<Tensor> outputs;
+    if constexpr (one) outputs.push_back(result);
+    else outputs = result;
+    const Tensor inputs[] = {tensors...};
+    outputs = with_gradient(
+        inputs, outputs, name(),
+        [context](std::span<const Tensor> gradients) -> std::vector<Tensor> {
+          if constexpr (one) return as_list(F::backward(*context, gradients[0]));
+          else return as_list(F::backward(*context, gradients));
+        },
+        [context] { context->release(); });
+    if constexpr (one) return outputs[0];
+    else return outputs;
+  }
+
+ private:
+  static std::vector<Tensor> as_list(Tensor one) { return {std::move(one)}; }
+  static std::vector<Tensor> as_list(std::vector<Tensor> many) { return many; }
+  static std::string name();
+};
+
+// "Cube" of a type's mangled name.
+std::string type_name(const std::type_info& type);
+template <class F>
+std::string Function<F>::name() {
+  return type_name(typeid(F)) + "Backward";
+}
+
+// Compares derivatives with finite differences; best in float64. Throws Error where they differ, or returns false.
+// https://pytorch.org/docs/stable/generated/torch.autograd.gradcheck.gradcheck.html
+struct GradcheckOptions {
+  double eps = 1e-6, atol = 1e-5, rtol = 1e-3;
+  bool raise_exception = true;
+};
+using TensorFunction = std::function<std::vector<Tensor>(std::span<const Tensor>)>;
+bool gradcheck(const TensorFunction& function, std::span<const Tensor> inputs, const GradcheckOptions& options = {});
+// The same of the derivative itself.
+bool gradgradcheck(const TensorFunction& function, std::span<const Tensor> inputs, const GradcheckOptions& options = {});
+
+namespace functional {
+
+// Of a function of one tensor; [result's sizes, input's sizes]. https://pytorch.org/docs/stable/autograd.html#functional-higher-level-api
+using Map = std::function<Tensor(const Tensor&)>;
+Tensor jacobian(const Map& function, const Tensor& input, bool create_graph = false);
+Tensor hessian(const Map& function, const Tensor& input, bool create_graph = false);
+// The result, and its Jacobian times or under `v`.
+std::pair<Tensor, Tensor> vjp(const Map& function, const Tensor& input, const Tensor& v = {}, bool create_graph = false);
+std::pair<Tensor, Tensor> jvp(const Map& function, const Tensor& input, const Tensor& v, bool create_graph = false);
+std::pair<Tensor, Tensor> hvp(const Map& function, const Tensor& input, const Tensor& v, bool create_graph = false);
+
+}  // namespace functional
+
+// While it is on, backward() evaluates each gradient and throws Error for the first that is NaN or infinite, naming the op and its line.
+// https://pytorch.org/docs/stable/autograd.html#anomaly-detection
+void set_detect_anomaly(bool on, bool check_nan = true);
+bool is_anomaly_enabled();
+class DetectAnomalyGuard {
+ public:
+  explicit DetectAnomalyGuard(bool on = true) : before_(is_anomaly_enabled()) { set_detect_anomaly(on); }
+  ~DetectAnomalyGuard() { set_detect_anomaly(before_); }
+  DetectAnomalyGuard(const DetectAnomalyGuard&) = delete;
+
+ private:
+  bool before_;
+};
 
 }  // namespace autograd
 }  // namespace braze

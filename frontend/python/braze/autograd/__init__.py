@@ -2,8 +2,10 @@
 from .. import _braze
 from .._braze import Tensor
 from .._grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
-from . import functional, graph
+from . import function, functional, graph
+from .anomaly_mode import detect_anomaly, set_detect_anomaly
 from .function import Function
+from .gradcheck import GradcheckError, gradcheck, gradgradcheck
 
 Variable = Tensor
 

@@ -29,7 +29,7 @@ class Node:
         return hash(self._step.id())
 
     def __repr__(self):
-        return f"<{self.name()} object at {self._step.id():#x}>"
+        return f"<{type(self).__name__} object at {self._step.id():#x}>"
 
 
 _types = {}
@@ -38,7 +38,7 @@ _types = {}
 def _step(step):
     if step is None:
         return None
-    name = step.name()
+    name = step.name().rpartition(":")[2]
     if name not in _types:
         _types[name] = type(name, (Node,), {"__module__": "braze.autograd.graph"})
     return _types[name](step)
