@@ -42,6 +42,9 @@ class EnableGradGuard : public AutoGradMode {
   EnableGradGuard() : AutoGradMode(true) {}
 };
 
+// PyTorch's x.data: as detach(), but a write through it goes unnoticed: what a leaf's derivatives have saved of it is what was written.
+Tensor tensor_data(const Tensor& x);
+
 // What made a tensor, as a step of its derivative.
 class GradFn {
  public:
