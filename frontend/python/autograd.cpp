@@ -1,5 +1,7 @@
 #include "frontend/python/autograd.h"
 
+#include <nanobind/stl/string.h>
+
 #include <memory>
 
 #include "braze/autograd.h"
@@ -90,6 +92,7 @@ void add_backward(nb::module_& m) {
           });
         }, nb::arg("outputs"), nb::arg("inputs"), nb::arg("gradients"), nb::arg("retain_graph").none(), nb::arg("create_graph"),
         nb::arg("allow_unused"), nb::arg("materialize_grads"));
+  m.def("tensor_data", [](nb::handle t) { return object([&] { return wrap(tensor_data(tensor_argument(t))); }); });
   m.def("set_detect_anomaly", &autograd::set_detect_anomaly);
   m.def("is_anomaly_enabled", &autograd::is_anomaly_enabled);
   m.def("is_grad_enabled", &is_grad_enabled);

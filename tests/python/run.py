@@ -22,7 +22,7 @@ import traceback
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 GROUPS = ("creation dtype print_format views inplace indexing broadcasting reductions linalg elementwise joining random interop "
-          "seed_000 seed_002 seed_003").split()
+          "seed_000 seed_002 seed_003 autograd").split()
 
 
 def kit_folder():
