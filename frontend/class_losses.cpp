@@ -177,7 +177,8 @@ Tensor multi_margin_loss(const In& input, const Tensor& target, std::int64_t p, 
   return in_compute_type(x, [&](const Tensor& x) {
     const Tensor rows = x.dim() == 2 ? x : x.reshape({1, -1});
     const Tensor classes = checked_classes(target.to(DType::i64).reshape({-1, 1}), rows.size(1));
-    Tensor each = maximum(margin - pick(rows, classes) + rows, 0);
+    const Tensor lack = margin - pick(rows, classes) + rows;
+    Tensor each = where(lack > 0, lack, 0);
     if (p == 2) each = square(each);
     if (weight.defined()) each = each * pick(weights_along(weight, rows).expand(rows.sizes()), classes);
     const Tensor losses = where(numbers(rows) == classes, 0, each).sum(1) / rows.size(1);
@@ -203,7 +204,7 @@ Tensor multilabel_margin_loss(const In& input, const Tensor& target, std::string
     const Tensor number = positions(classes).reshape({1, 1, -1});
     const Tensor holds = ((listed.unsqueeze(2) == number) & named.unsqueeze(2)).any(1);
     const Tensor theirs = where(listed.unsqueeze(2) == number, rows.unsqueeze(1), 0).sum(2);
-    const Tensor each = maximum(1 - (theirs.unsqueeze(2) - rows.unsqueeze(1)), 0);
+    const Tensor lack = 1 - (theirs.unsqueeze(2) - rows.unsqueeze(1)), each = where(lack > 0, lack, 0);
     const Tensor counted = named.unsqueeze(2) & ~holds.unsqueeze(1);
     const Tensor losses = where(counted, each, 0).sum(Sizes{1, 2}) / classes;
     return reduced(x.dim() == 2 ? losses : losses.squeeze(0), reduction);

@@ -105,6 +105,10 @@ Tensor ctc_loss(const In& log_probs, const Tensor& targets, SizesView input_leng
   const Tensor most = ends.amax(1, true).detach(), none = most == minus_infinity, base = where(none, 0, most);
   const Tensor total = exp(ends - base).sum(1, true);
   Tensor losses = -where(none, minus_infinity, log(where(none, 1, total)) + base).squeeze(1);
+  // PyTorch's gradient is the one for log probabilities that a softmax made: it has the probabilities too, which that softmax cancels.
+  const Tensor counted = positions(frames).reshape({frames, 1, 1}) < frame_counts.unsqueeze(0);
+  const Tensor mass = where(counted, exp(x), 0).sum(Sizes{0, 2});
+  losses = losses + (mass - mass.detach());
   if (zero_infinity) losses = where(isinf(losses), 0, losses);
   if (reduction == "mean") {
     const Tensor counts = maximum(as_tensor(target_lengths), 1);

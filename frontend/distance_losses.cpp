@@ -23,7 +23,7 @@ Tensor hinge_embedding_loss(const In& input, const Tensor& target, double margin
   require_reduction(reduction);
   const SourceLine line(input.where());
   return zip_floating("hinge_embedding_loss", input, target, [&](const Tensor& x, const Tensor& t) {
-    return reduced(where(t != 1, maximum(margin - x, 0), 0) + where(t != -1, x, 0), reduction);
+    return reduced(where(t != 1, where(margin - x > 0, margin - x, 0), 0) + where(t != -1, x, 0), reduction);
   });
 }
 
@@ -42,7 +42,7 @@ Tensor cosine_embedding_loss(const In& input1, const Tensor& input2, const Tenso
   constexpr double tiny = 1e-12;
   const Tensor lengths = ((a * a).sum(-1) + tiny) * ((b * b).sum(-1) + tiny);
   const Tensor cosine = (a * b).sum(-1) / sqrt(lengths);
-  const Tensor each = where(target == 1, 1 - cosine, 0) + where(target == -1, maximum(cosine - margin, 0), 0);
+  const Tensor each = where(target == 1, 1 - cosine, 0) + where(target == -1, clamp_min(cosine - margin, 0), 0);
   return reduced(each, reduction).to(type);
 }
 
@@ -55,7 +55,7 @@ Tensor margin_ranking_loss(const In& input1, const Tensor& input2, const Tensor&
   const SourceLine line(input1.where());
   const DType type = common_type({&first, &input2, &target});
   const DType compute = compute_type(type);
-  const Tensor each = maximum(-target.to(compute) * (first.to(compute) - input2.to(compute)) + margin, 0);
+  const Tensor each = clamp_min(-target.to(compute) * (first.to(compute) - input2.to(compute)) + margin, 0);
   return reduced(each, reduction).to(type);
 }
 
@@ -72,7 +72,7 @@ Tensor triplet_margin_loss(const In& anchor, const Tensor& positive, const Tenso
   const Tensor near = pairwise_distance(a, positive, p, eps);
   Tensor far = pairwise_distance(a, negative, p, eps);
   if (swap) far = minimum(far, pairwise_distance(positive, negative, p, eps));
-  return reduced(maximum(margin + near - far, 0), reduction);
+  return reduced(clamp_min(margin + near - far, 0), reduction);
 }
 
 }  // namespace braze::nn::functional

@@ -3,7 +3,7 @@ import functools
 import math
 import warnings
 
-from .. import diag, linalg, no_grad, randperm
+from .. import diag, empty_like, linalg, no_grad, randperm, where
 from .._absent import absent
 
 __all__ = ["calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_", "orthogonal_", "sparse_",
@@ -46,17 +46,51 @@ def normal_(tensor, mean=0.0, std=1.0, generator=None):
     return tensor.normal_(mean, std, generator=generator)
 
 
-@_without_gradient
-def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
-    """Normally distributed between a and b: by the inverse of the distribution function."""
-    if mean < a - 2 * std or mean > b + 2 * std:
-        warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.", stacklevel=3)
+def _redraw(draw):
+    """Draws until each element has been accepted once: `draw` gives values and which of them are."""
+    values, kept = draw()
+    while not kept.all():
+        more, accepted = draw()
+        values, kept = where(kept, values, more), kept | accepted
+    return values
+
+
+def _truncated(tensor, low, high, generator):
+    """Normally distributed between bounds in standard deviations: proposals, and their chance to stay. Robert, "Simulation of truncated normal
+    variables", 1995."""
+    def fresh():
+        return empty_like(tensor).detach()
 
     def below(x):
-        return (1 + math.erf(x / math.sqrt(2))) / 2
-    low, high = below((a - mean) / std), below((b - mean) / std)
-    tensor.uniform_(2 * low - 1, 2 * high - 1, generator=generator)
-    return tensor.erfinv_().mul_(std * math.sqrt(2)).add_(mean).clamp_(min=a, max=b)
+        return math.erfc(-x / math.sqrt(2)) / 2
+
+    def from_normal():
+        x = fresh().normal_(generator=generator)
+        return x, (x >= low) & (x <= high)
+    nearest = min(max(low, 0.0), high)  # where the density is greatest
+
+    def from_uniform():
+        x = fresh().uniform_(low, high, generator=generator)
+        return x, fresh().uniform_(0, 1, generator=generator) <= ((nearest ** 2 - x * x) / 2).exp()
+    side, near, far = (1, low, high) if low > 0 else (-1, -high, -low)
+    rate = (near + math.sqrt(near ** 2 + 4)) / 2
+
+    def from_exponential():
+        x = fresh().exponential_(rate, generator=generator) + near
+        return x * side, (x <= far) & (fresh().uniform_(0, 1, generator=generator) <= ((x - rate) ** 2 / -2).exp())
+    if below(high) - below(low) >= 0.3:
+        return _redraw(from_normal)
+    return _redraw(from_exponential if near > 0 and near * (far - near) > 10 else from_uniform)
+
+
+@_without_gradient
+def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
+    """Normally distributed between a and b."""
+    if mean < a - 2 * std or mean > b + 2 * std:
+        warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.", stacklevel=3)
+    if tensor.numel() == 0:
+        return tensor
+    return tensor.copy_((_truncated(tensor, (a - mean) / std, (b - mean) / std, generator) * std + mean).clamp(a, b))
 
 
 @_without_gradient

@@ -31,8 +31,6 @@ class Parameter(Tensor, metaclass=_TensorOr):
     def __new__(cls, data=None, requires_grad=True):
         if data is None:
             data = empty(0)
-        if not isinstance(data, Tensor):
-            raise TypeError(f"Parameter data should be a Tensor, got {type(data)}")
         if type(data) is not Tensor and not isinstance(data, Parameter):
             return _mark(data.detach().requires_grad_(requires_grad), cls._mark)
         result = _braze.make_subclass(cls, data.detach())

@@ -2,7 +2,7 @@
 import math
 
 from .. import ones, tensor
-from .optimizer import PerParameter, check_settings, count_step, decayed, square_root_correction, zeros_for
+from .optimizer import PerParameter, check_settings, count_step, decayed, set_number, square_root_correction, zeros_for
 
 
 def _common(lr, betas, eps, weight_decay):
@@ -93,13 +93,11 @@ class NAdam(PerParameter):
 
     def _update(self, param, gradient, state, group):
         if not state:
-            _moments(param, state)
-            state["mu_product"] = ones(())
+            state.update(step=tensor(0.0), mu_product=ones(()), exp_avg=zeros_for(param), exp_avg_sq=zeros_for(param))
         step, (beta1, beta2), decay = count_step(state), group["betas"], group["momentum_decay"]
         gradient = _decay(param, gradient, group, group["decoupled_weight_decay"])
         now, after = (beta1 * (1 - 0.5 * 0.96 ** (n * decay)) for n in (step, step + 1))
-        product = float(state["mu_product"]) * now
-        state["mu_product"] = tensor(product)
+        set_number(state, "mu_product", float(state["mu_product"]) * now)
         product = float(state["mu_product"])  # rounded, as the state keeps it
         mean, square = _follow(state, gradient, (beta1, beta2))
         divisor = (square / (1 - beta2 ** step)).sqrt_().add_(group["eps"])

@@ -81,18 +81,19 @@ class LBFGS(Optimizer):
     """L-BFGS; step takes a closure that computes the loss anew. https://pytorch.org/docs/stable/generated/torch.optim.LBFGS.html"""
 
     def __init__(self, params, lr=1, max_iter=20, max_eval=None, tolerance_grad=1e-7, tolerance_change=1e-9, history_size=100,
-                 line_search_fn=None):
+                 line_search_fn=None, *, maximize=False):
         if not lr >= 0:
             raise ValueError(f"Invalid learning rate: {lr}")
         super().__init__(params, dict(lr=lr, max_iter=max_iter, max_eval=max_iter * 5 // 4 if max_eval is None else max_eval,
                                       tolerance_grad=tolerance_grad, tolerance_change=tolerance_change, history_size=history_size,
-                                      line_search_fn=line_search_fn))
+                                      line_search_fn=line_search_fn, maximize=maximize))
+        self._sign = -1 if maximize else 1
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
         self._params = self.param_groups[0]["params"]
 
     def _gradient(self):
-        return cat([(param.grad if param.grad is not None else param.detach() * 0).reshape(-1) for param in self._params])
+        return cat([(param.grad if param.grad is not None else param.detach() * 0).reshape(-1) for param in self._params]) * self._sign
 
     def _move(self, t, direction):
         at = 0
@@ -104,7 +105,7 @@ class LBFGS(Optimizer):
         """Loss and gradient a step away; the parameters stay."""
         self._move(t, direction)
         with enable_grad():
-            loss = float(closure())
+            loss = float(closure()) * self._sign
         gradient = self._gradient()
         for param, value in zip(self._params, kept):
             param.copy_(value)
@@ -147,7 +148,7 @@ class LBFGS(Optimizer):
         state.setdefault("n_iter", 0)
         with enable_grad():
             first = closure()
-        loss, evaluations = float(first), 1
+        loss, evaluations = float(first) * self._sign, 1
         state["func_evals"] += 1
         gradient = self._gradient()
         if float(gradient.abs().max()) <= group["tolerance_grad"]:
@@ -171,7 +172,7 @@ class LBFGS(Optimizer):
                 self._move(t, state["d"])
                 if iteration != group["max_iter"]:
                     with enable_grad():
-                        loss = float(closure())
+                        loss = float(closure()) * self._sign
                     gradient, spent = self._gradient(), 1
             elif group["line_search_fn"] == "strong_wolfe":
                 kept = [param.detach().clone() for param in self._params]

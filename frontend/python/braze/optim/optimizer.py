@@ -153,11 +153,12 @@ class Optimizer:
 
     @staticmethod
     def _fitted(param, value, name=None):
-        """State in the parameter's dtype, nests and numbers as they are; a count of steps keeps its own."""
+        """State in the parameter's dtype, nests and numbers as they are; a count of steps keeps its own. As in PyTorch, what needs no
+        conversion is shared with the dict that it came from."""
         if isinstance(value, Tensor):
             if name == "step":
-                return value.to(float32) if not value.is_floating_point() else value.clone()
-            return value.to(param.dtype, copy=True) if param.is_floating_point() else value.clone()
+                return value.to(float32)
+            return value.to(param.dtype) if param.is_floating_point() else value
         if isinstance(value, dict):
             return {key: Optimizer._fitted(param, each, key) for key, each in value.items()}
         if isinstance(value, (list, tuple)):
@@ -254,11 +255,20 @@ class PerParameter(Optimizer):
         return loss
 
 
+def set_number(state, name, number):
+    """Sets a state that is a number in a tensor, as PyTorch keeps it. The value comes from the host each time: reading it waits for nothing,
+    and no kernel computes it."""
+    fresh = tensor(number, dtype=float32)
+    if isinstance(state.get(name), Tensor):
+        state[name].data = fresh
+    else:
+        state[name] = fresh
+
+
 def count_step(state):
-    """Counts a step in state["step"], a tensor as PyTorch has it, and returns the number. The tensor is new each time and in memory: reading
-    it waits for nothing, and no kernel counts."""
+    """Counts a step in state["step"] and returns the number."""
     number = float(state["step"]) + 1
-    state["step"] = tensor(number, dtype=float32)
+    set_number(state, "step", number)
     return number
 
 

@@ -1,6 +1,6 @@
 """Stochastic gradient descent, and its mean."""
-from .. import float32, tensor
-from .optimizer import PerParameter, check_settings, count_step, decayed
+from .. import tensor
+from .optimizer import PerParameter, check_settings, count_step, decayed, set_number
 
 
 class SGD(PerParameter):
@@ -48,5 +48,5 @@ class ASGD(PerParameter):
             state["ax"].copy_(param)
         else:
             state["ax"].add_((param - state["ax"]) * mu)
-        state["eta"] = tensor(group["lr"] / (1 + group["lambd"] * group["lr"] * step) ** group["alpha"], dtype=float32)
-        state["mu"] = tensor(1 / max(1, step - group["t0"]), dtype=float32)
+        set_number(state, "eta", group["lr"] / (1 + group["lambd"] * group["lr"] * step) ** group["alpha"])
+        set_number(state, "mu", 1 / max(1, step - group["t0"]))

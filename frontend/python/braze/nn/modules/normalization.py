@@ -88,7 +88,10 @@ class LocalResponseNorm(Layer):
 
 
 class CrossMapLRN2d(LocalResponseNorm):
-    """LocalResponseNorm by its old name. https://pytorch.org/docs/stable/generated/torch.nn.LocalResponseNorm.html"""
+    """LocalResponseNorm whose windows of an even size reach further up. https://pytorch.org/docs/stable/generated/torch.nn.LocalResponseNorm.html"""
 
     def __init__(self, size, alpha=1e-4, beta=0.75, k=1):
         super().__init__(size, alpha, beta, k)
+
+    def forward(self, input):
+        return super().forward(input.flip(1)).flip(1)

@@ -7,7 +7,7 @@ from ..parameter import Parameter
 _extra = "_extra_state"
 
 
-class IncompatibleKeys(collections.namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
+class _IncompatibleKeys(collections.namedtuple("_IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
     """What load_state_dict returns: the names that one side alone had."""
 
     __slots__ = ()
@@ -154,7 +154,7 @@ class State:
             for name, child in module._modules.items():
                 if child is not None:
                     load(child, prefix + name + ".")
-            result = IncompatibleKeys(missing, unexpected)
+            result = _IncompatibleKeys(missing, unexpected)
             for hook, _ in module._load_state_dict_post_hooks.values():
                 if hook(module, result) is not None:
                     raise AssertionError("Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new values, "
@@ -167,7 +167,7 @@ class State:
                     errors.insert(0, f"{kind} key(s) in state_dict: {listed}. ")
         if errors:
             raise RuntimeError("Error(s) in loading state_dict for {}:\n\t{}".format(type(self).__name__, "\n\t".join(errors)))
-        return IncompatibleKeys(missing, unexpected)
+        return _IncompatibleKeys(missing, unexpected)
 
     def register_load_state_dict_pre_hook(self, hook):
         """hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs), before loading."""
