@@ -336,7 +336,7 @@ void write_at(TensorImpl& tensor, const engine::Value& positions, const engine::
 }
 
 Tensor wrap(engine::Value value) {
-  value = engine::owned(value);
+  value = owned_value(value);
   engine::TypeRef type = value.type_ref();
   auto storage = StoragePointer::adopt(new Storage(std::move(value), false));
   return Tensor::adopt(new TensorImpl(std::move(storage), std::move(type)));
@@ -347,7 +347,7 @@ Tensor wrap(engine::Value value, DType dtype) {
   Dims sizes = sizes_of(value.type());
   sizes.pop_back();
   const Dims strides = contiguous_strides(sizes);
-  return on_storage(StoragePointer::adopt(new Storage(engine::owned(value), false)), dtype, {0, std::move(sizes), strides});
+  return on_storage(StoragePointer::adopt(new Storage(owned_value(value), false)), dtype, {0, std::move(sizes), strides});
 }
 
 Tensor wrap_permuted(engine::Value value, std::span<const std::uint8_t> order) {
@@ -358,7 +358,7 @@ Tensor wrap_permuted(engine::Value value, std::span<const std::uint8_t> order) {
     g.sizes.push_back(stored[axis]);
     g.strides.push_back(strides[axis]);
   }
-  value = engine::owned(value);
+  value = owned_value(value);
   const DType type = value.type().dtype;
   return on_storage(StoragePointer::adopt(new Storage(std::move(value), false)), type, std::move(g));
 }

@@ -157,17 +157,6 @@ Tensor rrelu(const In& x, double lower, double upper) {
   return leaky_relu(x, (lower + upper) / 2);
 }
 
-Tensor dropout(const In& x, double p, bool training) {
-  require<ValueError>(p >= 0 && p <= 1, "dropout probability has to be between 0 and 1, but got {}", p);
-  const SourceLine line(x.where());
-  const Tensor t = as_tensor(x);
-  if (!training || p == 0 || t.numel() == 0) return t;
-  if (p == 1) return t * zeros({}, {t.dtype()});
-  Tensor noise = zeros_like(t, {component_type(t.dtype())});
-  noise.bernoulli_(1 - p).div_(1 - p);
-  return t * noise;
-}
-
 Tensor glu(const In& x, std::int64_t dim) {
   const SourceLine line(x.where());
   const Tensor t = as_tensor(x);
@@ -194,9 +183,6 @@ Tensor& threshold_(Tensor& x, Scalar threshold, Scalar value, Line where) {
 
 Tensor& rrelu_(Tensor& x, double lower, double upper, Line where) {
   return write_in_place(x, rrelu(In(x, where), lower, upper), where);
-}
-Tensor& dropout_(Tensor& x, double p, bool training, Line where) {
-  return write_in_place(x, dropout(In(x, where), p, training), where);
 }
 
 }  // namespace braze::nn::functional

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 
+#include "frontend/autograd/tracking.h"
 #include "frontend/tensor_impl.h"
 
 namespace braze {
@@ -98,9 +99,12 @@ struct Bound {
   std::vector<engine::TypeRef> output_types;
   std::vector<Result> results;
   std::vector<Commit> commits;
+  bool grad_mode = engine::grad_enabled();
+  // A derivative passes through the results, or the function changes gradients: it runs as it is, and is recorded at each call.
+  bool as_it_is = false;
 
   bool matches(std::span<const Tensor> arguments) const {
-    if (arguments.size() != signature.size()) return false;
+    if (arguments.size() != signature.size() || grad_mode != engine::grad_enabled()) return false;
     for (std::size_t i = 0; i < arguments.size(); ++i)
       if (!signature[i].matches(*arguments[i].impl(), alias_of(arguments, i))) return false;
     for (const Given& g : given)
@@ -134,13 +138,11 @@ class Tracer {
  public:
   // The function gets `arguments`: those of a call, or stand-ins for them.
   Tracer(const CompiledFunction::Function& function, std::span<const Tensor> arguments) : arguments_(arguments) {
-    for (std::size_t i = 0; i < arguments.size(); ++i) {
-      const TensorImpl& impl = *arguments[i].impl();
-      bound_.signature.push_back(
-          {impl.type, impl.storage->value().type_ref(), impl.geometry, alias_of(arguments, i), impl.conjugate});
-    }
+    sign();
     Trace trace;
     const std::vector<Tensor> results = function(arguments);
+    bound_.as_it_is = trace_refused() || std::any_of(results.begin(), results.end(), [](const Tensor& t) { return t.requires_grad(); });
+    if (bound_.as_it_is) return;
     for (const Tensor& result : results) add_result(result, trace);
     for (const Trace::Captured& c : trace.all())
       if (c.written()) {
@@ -151,6 +153,13 @@ class Tracer {
       if (home_of(*c.storage).kind == Home::Kind::captured) bound_.captured.push_back({c.storage, c.placeholder.type_ref()});
     bind(trace);
   }
+
+  // Of a function that no trace can repeat.
+  explicit Tracer(std::span<const Tensor> arguments) : arguments_(arguments) {
+    sign();
+    bound_.as_it_is = true;
+  }
+  bool as_it_is() const { return bound_.as_it_is; }
 
   // The arguments that live in storages which the function captured as well.
   std::vector<Given> captured_among(std::span<const Tensor> arguments) const {
@@ -164,6 +173,14 @@ class Tracer {
   Bound take() { return std::move(bound_); }
 
  private:
+  void sign() {
+    for (std::size_t i = 0; i < arguments_.size(); ++i) {
+      const TensorImpl& impl = *arguments_[i].impl();
+      bound_.signature.push_back(
+          {impl.type, impl.storage->value().type_ref(), impl.geometry, alias_of(arguments_, i), impl.conjugate});
+    }
+  }
+
   std::size_t add_output(const engine::Value& value) {
     for (std::size_t i = 0; i < roots_.size(); ++i)
       if (roots_[i] == value) return i;
@@ -272,7 +289,7 @@ engine::Value output_value(const engine::TypeRef& type, runtime::Block block, st
   engine::Value value = engine::leaf(type, std::move(block));
   if (!shared) return value;
   value->shared.store(true, std::memory_order_relaxed);
-  return engine::owned(value);
+  return owned_value(value);
 }
 
 void run(const Bound& bound, std::span<const Tensor> arguments, std::span<Tensor> results) {
@@ -309,6 +326,11 @@ void run(const Bound& bound, std::span<const Tensor> arguments, std::span<Tensor
   }
 }
 
+// Results that a derivative passes through are recorded op by op.
+bool differentiable(std::span<const Tensor> arguments) {
+  return engine::grad_enabled() && std::any_of(arguments.begin(), arguments.end(), [](const Tensor& t) { return t.requires_grad(); });
+}
+
 }  // namespace
 
 struct CompiledFunction::State {
@@ -330,12 +352,24 @@ struct CompiledFunction::State {
   // the other: then it is traced with the arguments themselves, for just those storages.
   Bound trace(std::span<const Tensor> arguments) const {
     const std::vector<Tensor> stand_ins = stand_ins_for(arguments);
-    Tracer apart(function, stand_ins);
+    trace_refused() = false;
+    Tracer apart = traced(stand_ins);
+    if (apart.as_it_is()) return apart.take();
     std::vector<Given> given = apart.captured_among(arguments);
     if (given.empty()) return apart.take();
     Bound together = Tracer(function, arguments).take();
     together.given = std::move(given);
     return together;
+  }
+
+  // A function that was refused something may go on to fail for that: then it is told as it is.
+  Tracer traced(std::span<const Tensor> arguments) const {
+    try {
+      return Tracer(function, arguments);
+    } catch (...) {
+      if (!trace_refused()) throw;
+      return Tracer(arguments);
+    }
   }
 
   std::shared_ptr<const Bound> find_or_trace(std::span<const Tensor> arguments) {
@@ -356,7 +390,9 @@ CompiledFunction::CompiledFunction(Function function) : state_(std::make_shared<
 std::vector<Tensor> CompiledFunction::operator()(std::span<const Tensor> arguments) const {
   // Inside another trace a compiled function is the function.
   if (Trace::active()) return state_->function(arguments);
+  if (differentiable(arguments)) return state_->function(arguments);
   const std::shared_ptr<const Bound> bound = state_->find_or_trace(arguments);
+  if (bound->as_it_is) return state_->function(arguments);
   std::vector<Tensor> results(bound->results.size());
   run(*bound, arguments, results);
   return results;
@@ -364,7 +400,9 @@ std::vector<Tensor> CompiledFunction::operator()(std::span<const Tensor> argumen
 
 Tensor CompiledFunction::call_one(std::span<const Tensor> arguments) const {
   if (Trace::active()) return state_->function(arguments).at(0);
+  if (differentiable(arguments)) return state_->function(arguments).at(0);
   const std::shared_ptr<const Bound> bound = state_->find_or_trace(arguments);
+  if (bound->as_it_is) return state_->function(arguments).at(0);
   require(bound->results.size() == 1, "the compiled function returns {} tensors, not one", bound->results.size());
   Tensor result;
   run(*bound, arguments, {&result, 1});

@@ -1,4 +1,5 @@
 // Complex tensors: parts, pairs, views on them, and making them.
+#include "frontend/autograd/tracking.h"
 #include "frontend/complex.h"
 
 #include <algorithm>
@@ -164,7 +165,7 @@ Tensor ComplexMethods::imag() const {
   require<TypeError>(braze::is_complex(checked(self).dtype()), "imag is not implemented for tensors with non-complex dtypes.");
   const Tensor stored = stored_part(self, imaginary_part);
   if (!is_conj()) return stored;
-  const engine::Value negated = engine::owned(read(checked(neg(stored)), location({})));
+  const engine::Value negated = owned_value(read(checked(neg(stored)), location({})));
   const Geometry g{0, sizes_of(negated.type()), contiguous_strides(stored.sizes())};
   return on_storage(StoragePointer::adopt(new Storage(negated, true)), stored.dtype(), g);
 }

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "frontend/engine/state.h"
+#include "frontend/autograd/tracking.h"
 #include "frontend/tensor_impl.h"
 
 namespace braze {
@@ -105,7 +106,7 @@ void Storage::set(engine::Value value) {
     whole.strides = {1};
     return write_at_once(whole, value);
   }
-  value = engine::owned(value);
+  value = owned_value(value);
   elements_ = elements(value.type().dtype);
   hold(value);
   std::swap(value_, value);
@@ -154,7 +155,7 @@ void* Storage::share() {
     if (value_->references.load(std::memory_order_acquire) > here || (block && !block.unique())) {
       runtime::Block own = runtime::Block::allocate(bytes_of(value_));
       if (bytes_of(value_) > 0) std::memcpy(own.data(), block.data(), static_cast<std::size_t>(bytes_of(value_)));
-      engine::Value moved = engine::leaf(value_.type_ref(), std::move(own));
+      engine::Value moved = in_place_of(value_, engine::leaf(value_.type_ref(), std::move(own)));
       hold(moved);
       std::swap(value_, moved);
       let_go(moved);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "frontend/autograd/names.h"
+#include "frontend/autograd/tracking.h"
 #include "frontend/view_layout.h"
 
 namespace braze {
@@ -110,6 +111,7 @@ Tensor& ViewMethods::set_(const Tensor& source, std::int64_t storage_offset, Siz
   impl.storage = source.impl()->storage;
   impl.conjugate = source.impl()->conjugate;
   impl.base = {};
+  forget_source(impl);
   impl.set_layout(impl.dtype(), std::move(g));
   return self;
 }
@@ -122,6 +124,7 @@ void ViewMethods::set_data(const Tensor& other) {
   impl.storage = from.storage;
   impl.conjugate = from.conjugate;
   impl.base = {};
+  forget_source(impl);
   impl.cut = !impl.leaf;  // what `other` was made from is not seen
   impl.set_layout(type, std::move(g));
 }

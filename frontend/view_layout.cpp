@@ -1,3 +1,4 @@
+#include "frontend/autograd/tracking.h"
 #include "frontend/view_layout.h"
 
 #include <algorithm>
@@ -149,7 +150,7 @@ Tensor copy_laid_out(const Tensor& x, DType type, const Dims& strides, ir::Locat
   ordered.impl()->conjugate = x.impl()->conjugate;
   engine::Value value = read_as(*ordered.impl(), type, where);
   if (mask != 0) value = engine::record(ir::Op::flip, {&value, 1}, ir::Axes{mask}, where);
-  value = engine::owned(value);
+  value = owned_value(value);
   return on_storage(StoragePointer::adopt(new Storage(std::move(value), false)), type, {0, g.sizes, strides});
 }
 

@@ -25,10 +25,10 @@ struct Vertex {
   Node* node = nullptr;
   CustomGradient* custom = nullptr;
   bool explored = false;
-  bool needed = false;           // leads to a target
-  bool processed = false;        // a gradient came
-  bool read = false;             // its rule computed with values of the forward pass
-  bool walkable = true;          // a second backward pass may come through
+  bool needed = false;     // leads to a target
+  bool processed = false;  // a gradient came
+  bool read = false;       // its rule computed with values of the forward pass
+  bool walkable = true;    // a second backward pass may come through
   std::vector<Value> gradients;  // one a result; none: zero
 };
 
@@ -158,8 +158,7 @@ class Pass {
   [[noreturn]] static void complain_freed() {
     fail<Error>(
         "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). "
-        "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True "
-        "if "
+        "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if "
         "you need to backward through the graph a second time or if you need to access saved tensors after calling backward.");
   }
 
@@ -195,7 +194,7 @@ class Pass {
   // The gradient of what the storage holds, as the gradient of a tensor on it.
   static Tensor tensor_of(const Value& gradient, const GradientLayout& layout) {
     const Tensor whole =
-        on_storage(StoragePointer::adopt(new Storage(engine::owned(gradient), false)), layout.dtype, layout.geometry);
+        on_storage(StoragePointer::adopt(new Storage(owned_value(gradient), false)), layout.dtype, layout.geometry);
     whole.impl()->conjugate = layout.conjugate;
     if (!layout.conjugate && whole.numel() == whole.impl()->storage->elements(layout.dtype)) return whole;
     return whole.clone(MemoryFormat::contiguous);
@@ -231,6 +230,7 @@ class Pass {
   }
 
   void gather(AutogradMeta& meta, const Tensor& gradient) {
+    if (refuse_in_trace(*meta.tensor)) return;
     if (!meta.grad.defined())
       meta.grad = gradient;
     else if (options_.create_graph)
@@ -295,7 +295,7 @@ class Pass {
     NodeBuilder builder(node.location());
     std::vector<ir::Expression> in;
     std::array<ir::Expression, ir::max_results> out, gradients;
-    for (const Value& operand : node.in()) in.push_back(builder.add(operand));
+    for (const Value& operand : node.in()) in.push_back(builder.add(as_saved(operand)));
     node.references.fetch_add(1, std::memory_order_relaxed);
     const ir::Expression whole = builder.add(Value::adopt(&node));
     builder.end_forward();
@@ -305,13 +305,28 @@ class Pass {
     }
     const ir::Attributes attributes = engine::attributes_of(node);
     Operands operands(*this, node, builder);
-    passes::pull({builder, node.op, attributes, in, {out.data(), node.result_count}}, {gradients.data(), node.result_count},
-                 operands);
+    passes::pull({builder, node.op, attributes, in, {out.data(), node.result_count}}, {gradients.data(), node.result_count}, operands);
     v.read = builder.read_forward();
     if (anomaly.on && anomaly.check_nan) require_finite(v, operands);
-    // Where the derivative is zero everywhere there is a gradient still: zeros.
-    for (std::size_t k = 0; k < in.size(); ++k)
-      if (operands.wants(k) && !operands.has(k)) operands.replace(k, ir::formula::zeros(builder, node.in()[k].type()).id());
+    // Where the derivative is zero everywhere there is a gradient still: zeros. Its own derivative is zero where it reads a differentiable
+    // value by comparing it alone.
+    for (std::size_t k = 0; k < in.size(); ++k) {
+      if (!operands.wants(k)) continue;
+      if (!operands.has(k)) operands.replace(k, ir::formula::zeros(builder, node.in()[k].type()).id());
+      if (!options_.create_graph || !builder.read_differentiable()) continue;
+      Value& gradient = vertex_of(node.in()[k].node()).gradients[node.in()[k].result()];
+      if (!gradient.differentiable()) gradient = constant_in(gradient, node.in()[k]);
+    }
+  }
+
+  // What PyTorch's saved tensor would hold now.
+  static Value as_saved(const Value& operand) {
+    auto* meta = const_cast<AutogradMeta*>(dynamic_cast<const AutogradMeta*>(operand->gradient()));
+    if (!meta || !meta->overwritten || !meta->tensor) return operand;
+    const Value now = meta->tensor->storage->value();
+    if (!(now.type() == operand.type())) return operand;
+    meta->retain();
+    return engine::identity(now, true, meta);
   }
 
   // PyTorch looks for NaN alone; an infinity becomes one soon.
@@ -321,8 +336,8 @@ class Pass {
       const Value& in = v.node->in()[k];
       const Tensor gradient = wrap(vertex_of(in.node()).gradients[in.result()]);
       if (!static_cast<bool>(isfinite(gradient).all()))
-        fail<Error>("Function '{}' returned nan values in its {}th output. (an infinity counts; recorded at {})",
-                    gradient_name(*v.node), k, ir::text(v.node->location()));
+        fail<Error>("Function '{}' returned nan values in its {}th output. (an infinity counts; recorded at {})", gradient_name(*v.node), k,
+                    ir::text(v.node->location()));
     }
   }
 

@@ -111,6 +111,7 @@ Tensor AutogradMethods::grad() const {
 void AutogradMethods::set_grad(const Tensor& grad) const {
   const Tensor& self = self_of(this);
   TensorImpl& impl = checked(self);
+  if (refuse_in_trace(impl)) return;
   if (!grad.defined()) {
     if (impl.autograd) impl.autograd->grad = {};
     return;

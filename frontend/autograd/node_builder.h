@@ -16,8 +16,9 @@ class NodeBuilder final : public ir::Builder {
   }
   // What was added so far belongs to the forward pass.
   void end_forward() { forward_ = values_.size(); }
-  // Whether a rule computed with one of those values.
+  // Whether a rule computed with one of those values; with one that is differentiable.
   bool read_forward() const { return read_forward_; }
+  bool read_differentiable() const { return read_differentiable_; }
 
   engine::Value value(ir::Expression e) const {
     const engine::Value& v = values_[e.node];
@@ -28,17 +29,27 @@ class NodeBuilder final : public ir::Builder {
     if (op == ir::Op::constant) return add(engine::constant(std::get<ir::Literal>(attributes)));
     std::vector<engine::Value> operands;
     for (const ir::Expression e : in) {
-      read_forward_ = read_forward_ || e.node < forward_;
       operands.push_back(value(e));
+      if (e.node >= forward_) continue;
+      read_forward_ = true;
+      read_differentiable_ = read_differentiable_ || looks_at_differentiable(operands.back(), 4);
     }
     if (std::holds_alternative<ir::None>(attributes)) return add(engine::record(op, operands, where_));
     return add(engine::record(op, operands, std::move(attributes), where_));
   }
 
  private:
+  // Comparisons and indices are not differentiable themselves.
+  static bool looks_at_differentiable(const engine::Value& value, int depth) {
+    if (is_float(value.type().dtype) || depth == 0) return value.differentiable();
+    for (const engine::Value& v : value->in())
+      if (v && looks_at_differentiable(v, depth - 1)) return true;
+    return false;
+  }
+
   std::vector<engine::Value> values_;
   std::size_t forward_ = 0;
-  bool read_forward_ = false;
+  bool read_forward_ = false, read_differentiable_ = false;
   ir::Location where_;
 };
 

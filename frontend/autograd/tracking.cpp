@@ -4,6 +4,8 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "braze/autograd.h"
+
 namespace braze {
 
 namespace {
@@ -141,6 +143,10 @@ void require_no_leaf(const TensorImpl& tensor) {
 
 void set_written(TensorImpl& tensor, engine::Value value) {
   const engine::Value before = tensor.storage->value();
+  if (tensor.autograd && tensor.autograd->unnoticed_by)
+    tensor.autograd->unnoticed_by->overwritten = true;
+  else if (tensor.leaf)
+    tensor.autograd->overwritten = false;
   value = held_apart(std::move(value));
   const bool hidden = !engine::grad_enabled() || (tensor.cut && !value.differentiable());
   if (before.differentiable() && !value.differentiable() && is_float_value(value) && before.type().dtype == value.type().dtype)
@@ -148,6 +154,31 @@ void set_written(TensorImpl& tensor, engine::Value value) {
   else if (engine::grad_enabled() && value.differentiable())
     tensor.cut = false;
   tensor.storage->set(std::move(value));
+}
+
+engine::Value in_place_of(const engine::Value& value, engine::Value memory) {
+  if (!value.differentiable()) return memory;
+  auto* custom = new Overwritten(value, memory, false);
+  memory->bits = reinterpret_cast<std::uintptr_t>(static_cast<engine::Gradient*>(new CustomOutput(custom, 0)));
+  custom->drop();
+  memory->mark_as(engine::Node::differentiable | engine::Node::has_gradient);
+  return memory;
+}
+
+engine::Value owned_value(const engine::Value& value) {
+  engine::Value copy = engine::owned(value);
+  return copy == value ? copy : in_place_of(value, std::move(copy));
+}
+
+engine::Value constant_in(const engine::Value& value, const engine::Value& of) { return overwritten(of, value, true); }
+
+Tensor tensor_data(const Tensor& x) {
+  const TensorImpl& impl = checked(x);
+  Tensor alias = x.detach();
+  if (!impl.leaf) return alias;
+  impl.autograd->retain();
+  meta_of(*alias.impl()).unnoticed_by = impl.autograd;
+  return alias;
 }
 
 engine::Value held_apart(engine::Value value) {
@@ -160,6 +191,20 @@ engine::Value held_apart(engine::Value value) {
   engine::Value apart = engine::identity(value, true);
   if (apart->name == 0) apart->mark_as(same_step);
   return apart;
+}
+
+void forget_source(TensorImpl& tensor) {
+  if (tensor.autograd) tensor.autograd->source = {};
+}
+
+bool& trace_refused() {
+  thread_local bool refused = false;
+  return refused;
+}
+
+bool refuse_in_trace(const TensorImpl& tensor) {
+  if (!Trace::active() || !Trace::active()->existed(*tensor.storage)) return false;
+  return trace_refused() = true;
 }
 
 void observe(TensorImpl& tensor) {

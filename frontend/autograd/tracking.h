@@ -36,11 +36,17 @@ class AutogradMeta final : public engine::Gradient {
   std::vector<PostHook> post_accumulate_hooks;
 
   TensorImpl* tensor = nullptr;  // the leaf, as long as it lives
+  bool overwritten = false;      // last written through tensor_data(): derivatives read what is there now
+
+  // Of a tensor_data(): the leaf's.
+  AutogradMeta* unnoticed_by = nullptr;  // counted
 
   // Of a view: what it reads, and of which generation of the storage.
   engine::Value source;
   std::uint64_t generation = 0;
-  ~AutogradMeta() override = default;
+  ~AutogradMeta() override {
+    if (unnoticed_by) unnoticed_by->drop();
+  }
 };
 
 // Where a gradient lies: it comes as elements of the storage, and the tensor shows these.
@@ -79,6 +85,22 @@ AutogradMeta& meta_of(TensorImpl& tensor);  // makes it where there is none
 bool requires_grad(const TensorImpl& tensor);
 // A view of `of` was made.
 void track_view(TensorImpl& view, const TensorImpl& of);
+
+// `memory`, which holds the same elements as `value` in memory of its own, in its place: with its derivative.
+engine::Value in_place_of(const engine::Value& value, engine::Value memory);
+// engine::owned, with the derivative.
+engine::Value owned_value(const engine::Value& value);
+// The value, with a derivative of zero in `of`.
+engine::Value constant_in(const engine::Value& value, const engine::Value& of);
+
+// The tensor has another storage now.
+void forget_source(TensorImpl& tensor);
+
+// A function that is being traced did what no trace can repeat: changed a .grad of a tensor from outside. Set per thread, cleared by the
+// tracer; the function then runs as it is.
+bool& trace_refused();
+// Whether this thread traces a function that `tensor` does not belong to; then notes the refusal.
+bool refuse_in_trace(const TensorImpl& tensor);
 
 // ---- hooks on what is no leaf ----
 

@@ -59,7 +59,7 @@ struct Signature;
 // One call's arguments, converted as they are asked for. The accessor without `_or_none` is for parameters that are never None.
 class Arguments {
  public:
-  static constexpr std::size_t most = 24;
+  static constexpr std::size_t most = 26;
 
   const Tensor& tensor(std::size_t i) const { return tensor_of(values_[i]); }
   Tensor& self() const { return tensor_of(values_[0]); }  // for in-place functions

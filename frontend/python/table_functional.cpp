@@ -84,6 +84,23 @@ const Rows rows{
     {"dropout(Tensor input, float p=0.5, bool training=True, bool inplace=False)", functional,
      [](Arguments& a) { return finish(a, 3, F::dropout(a.in(0), a.number(1), a.boolean(2))); },
      "0 with probability p, else input / (1 - p); input itself unless training."},
+#define BRAZE_DROPOUT(name, text)                                                                            \
+  {#name "(Tensor input, float p=0.5, bool training=True, bool inplace=False)", functional,                 \
+   [](Arguments& a) { return finish(a, 3, F::name(a.in(0), a.number(1), a.boolean(2))); }, text}
+    BRAZE_DROPOUT(dropout1d, "Channels 0 with probability p, else input / (1 - p)."),
+    BRAZE_DROPOUT(dropout2d, "Channels 0 with probability p, else input / (1 - p)."),
+    BRAZE_DROPOUT(dropout3d, "Channels 0 with probability p, else input / (1 - p)."),
+#undef BRAZE_DROPOUT
+    {"alpha_dropout(Tensor input, float p=0.5, bool training=False, bool inplace=False)", functional,
+     [](Arguments& a) { return finish(a, 3, F::alpha_dropout(a.in(0), a.number(1), a.boolean(2))); },
+     "Elements at selu's limit with probability p, all scaled so that mean and variance stay."},
+    {"alpha_dropout(Tensor input, float p, bool train)", function | inplace,
+     [](Arguments& a) { return F::alpha_dropout(a.in(0), a.number(1), a.boolean(2)); }},
+    {"feature_alpha_dropout(Tensor input, float p=0.5, bool training=False, bool inplace=False)", functional,
+     [](Arguments& a) { return finish(a, 3, F::feature_alpha_dropout(a.in(0), a.number(1), a.boolean(2))); },
+     "alpha_dropout of whole channels."},
+    {"feature_alpha_dropout(Tensor input, float p, bool train)", function | inplace,
+     [](Arguments& a) { return F::feature_alpha_dropout(a.in(0), a.number(1), a.boolean(2)); }},
     {"dropout(Tensor input, float p, bool train)", function | inplace,
      [](Arguments& a) { return F::dropout(a.in(0), a.number(1), a.boolean(2)); }},
     {"glu(Tensor input, int dim=-1)", functional, [](Arguments& a) { return F::glu(a.in(0), a.integer(1)); },

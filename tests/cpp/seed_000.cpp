@@ -150,3 +150,41 @@ SNIPPET(seed_000, detach_clone_is_apart) {
   y.add_(10);
   return tuple(x, y, str(x), y.requires_grad());
 }
+
+SNIPPET(seed_000, square_backward) {
+  const Tensor x = tensor(2.0).requires_grad_();
+  const Tensor y = x * x;
+  y.backward();
+  Paper p;
+  p(x.grad());
+  return tuple(p.text, p.text == "tensor(4.)\n");
+}
+
+SNIPPET(seed_000, graph_of_two_steps) {
+  const Tensor x = tensor(2.0).requires_grad_();
+  const Tensor a = x * 3, y = pow(a, 2);
+  y.backward();
+  Paper p;
+  p(x.grad());
+  return tuple(p.text, p.text == "tensor(36.)\n");
+}
+
+SNIPPET(seed_000, detach_prints) {
+  const Tensor x = tensor(2.0).requires_grad_();
+  const Tensor a = x * 3, a_detached = a.detach();
+  Paper p;
+  p(a);
+  p(a_detached);
+  p(a.requires_grad());
+  p(a_detached.requires_grad());
+  p(a_detached.grad_fn() ? a_detached.grad_fn().name() : "None");
+  return tuple(p.text, p.text == "tensor(6., grad_fn=<MulBackward0>)\ntensor(6.)\nTrue\nFalse\nNone\n");
+}
+
+SNIPPET(seed_000, detach_cuts_one_path) {
+  const Tensor x = tensor(2.0).requires_grad_();
+  const Tensor a = x * 3, b = a.detach();
+  const Tensor loss = pow(a, 2) + pow(b, 2);
+  loss.backward();
+  return tuple(loss, str(x.grad()));
+}

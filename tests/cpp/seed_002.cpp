@@ -401,3 +401,52 @@ SNIPPET(seed_002, no_cuda_here) {
   return tuple(std::is_same_v<decltype(available), const bool>, std::is_integral_v<decltype(count)>, Device("cuda"),
                Device("cuda:0"), Device("mps"), Device(Device("cpu").type).str());
 }
+
+SNIPPET(seed_002, clone_then_view) {
+  const Tensor x = arange(4.).requires_grad_();
+  const Tensor y = x.clone().view({2, 2});
+  (y * 3).sum().backward();
+  return tuple(x.grad(), y.data_ptr() == x.data_ptr());
+}
+
+SNIPPET(seed_002, gradient_descent_by_hand) {
+  const auto f = [](const Tensor& x) { return pow(x, 2); };
+  Tensor x = tensor({10}, {float32}).requires_grad_();
+  Paper p;
+  const double lr = 0.2;
+  for (int epoch = 0; epoch < 10; ++epoch) {
+    const Tensor y_pred = f(x);
+    if (x.grad().defined()) x.grad().zero_();
+    y_pred.sum().backward();
+    {
+      const NoGradGuard no_grad;
+      x -= lr * x.grad();
+    }
+    char line[80];
+    std::snprintf(line, sizeof line, "epoch%d: x: %.3f, y: %.3f, grad: %.3f", epoch + 1, x.item<double>(), y_pred.item<double>(),
+                  x.grad().item<double>());
+    p(line);
+  }
+  return printed(p);
+}
+
+SNIPPET(seed_002, gradient_descent_through_data) {
+  Tensor x = tensor({10}, {float32}).requires_grad_();
+  for (int i = 0; i < 4; ++i) {
+    if (x.grad().defined()) x.grad().zero_();
+    pow(x, 2).sum().backward();
+    x.set_data(tensor_data(x) - 0.2 * x.grad());
+  }
+  return tuple(x, x.grad(), x.is_leaf());
+}
+
+SNIPPET(seed_002, gradients_accumulate) {
+  const Tensor x = tensor({3.}).requires_grad_();
+  std::vector<Value> seen;
+  for (int i = 0; i < 3; ++i) {
+    (x * x).sum().backward();
+    seen.emplace_back(x.grad().item<double>());
+  }
+  x.grad().zero_();
+  return tuple(Value(Value::Kind::list, seen), x.grad());
+}

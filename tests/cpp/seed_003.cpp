@@ -232,3 +232,188 @@ SNIPPET(seed_003, view_error_in_full) {
   const Tensor a = tensor({{1, 2, 3}, {4, 5, 6}}).t();
   return tuple(message_of([&] { a.view({6}); }), a.view({3, 2}).shape(), message_of([] { zeros({2, 3}).view({4}); }));
 }
+
+// ---- gradients ----
+
+SNIPPET(seed_003, attr_grad) {
+  const Tensor x = make_x();
+  const bool before = x.grad().defined();
+  (x * 2).sum().backward();
+  return tuple(before ? Value(x.grad()) : Value(), x.grad());
+}
+
+SNIPPET(seed_003, attr_grad_fn) {
+  const Tensor x = make_x(), y = x * 2;
+  return tuple(x.grad_fn() ? Value("made") : Value(), y.grad_fn().name(), y.grad_fn().name());
+}
+
+SNIPPET(seed_003, attr_is_leaf) {
+  const Tensor x = make_x();
+  return tuple(x.is_leaf(), (x * 2).is_leaf(), ones({2}).is_leaf());
+}
+
+SNIPPET(seed_003, more_T) {
+  const Tensor x = make_x();
+  return tuple(x.T(), x.T().shape(), x.T().strides());
+}
+
+SNIPPET(seed_003, more_contiguous) {
+  const Tensor x = make_x();
+  return tuple(x.T().contiguous(), x.T().is_contiguous(), x.T().contiguous().is_contiguous());
+}
+
+SNIPPET(seed_003, more_to_device) {
+  const Tensor x = make_x(), same = x.to(Device("cpu"));
+  return tuple(same, same, same.impl() == x.impl(), x.to(float64));
+}
+
+SNIPPET(seed_003, more_clone) {
+  const Tensor x = make_x(), c = x.clone();
+  const bool same_memory = c.data_ptr() == x.data_ptr();
+  return tuple(c, c.requires_grad(), c.is_leaf(), same_memory);
+}
+
+SNIPPET(seed_003, more_view_reshape) {
+  const Tensor x = make_x();
+  return tuple(x.view({3, 2}), x.reshape({-1}), x.view({-1, 2}), x.reshape({1, 6}));
+}
+
+SNIPPET(seed_003, more_backward) {
+  const Tensor x = make_x();
+  pow(x, 2).sum().backward();
+  return x.grad();
+}
+
+SNIPPET(seed_003, more_retain_grad) {
+  const Tensor x = make_x(), y = x * 2;
+  y.retain_grad();
+  (y * y).sum().backward();
+  return tuple(y.grad(), x.grad(), y.retains_grad());
+}
+
+SNIPPET(seed_003, more_no_retain_grad) {
+  const Tensor x = make_x(), y = x * 2;
+  (y * y).sum().backward();
+  return y.grad().defined() ? Value(y.grad()) : Value();
+}
+
+SNIPPET(seed_003, more_register_hook) {
+  const Tensor x = make_x(), y = x * 2;
+  std::vector<Value> seen;
+  y.register_hook([&](const Tensor& g) {
+    seen.push_back(tolist(g));
+    return Tensor();
+  });
+  y.sum().backward();
+  return Value(Value::Kind::list, seen);
+}
+
+SNIPPET(seed_003, more_register_hook_changes) {
+  const Tensor x = make_x(), y = x * 2;
+  y.register_hook([](const Tensor& g) { return g * 10; });
+  y.sum().backward();
+  return x.grad();
+}
+
+SNIPPET(seed_003, leaf_example) {
+  Paper p;
+  const Tensor x = randn({3});
+  p("x is leaf:", x.is_leaf());
+  p("x requires grad:", x.requires_grad());
+  const Tensor y = randn({3}).requires_grad_();
+  p("y is leaf:", y.is_leaf());
+  p("y requires grad:", y.requires_grad());
+  const Tensor z = x + y;
+  p("z is leaf:", z.is_leaf());
+  p("z requires grad:", z.requires_grad());
+  const Tensor w = z.detach();
+  p("w is leaf:", w.is_leaf());
+  p("w requires grad:", w.requires_grad());
+  return p.text;
+}
+
+SNIPPET(seed_003, detach_example) {
+  Paper p;
+  const Tensor x = tensor({1.0, 2.0, 3.0}).requires_grad_();
+  const Tensor y = x * 2, y_detach = y.detach();
+  p("y is leaf:", y.is_leaf());
+  p("y_detach is leaf:", y_detach.is_leaf());
+  p("y requires grad:", y.requires_grad());
+  p("y_detach requires grad:", y_detach.requires_grad());
+  return tuple(p.text, y, y_detach);
+}
+
+SNIPPET(seed_003, requires_grad_example) {
+  Paper p;
+  const Tensor x = tensor({1.0, 2.0, 3.0});
+  p("x is leaf:", x.is_leaf());
+  const Tensor y = tensor({1.0, 2.0, 3.0}).requires_grad_();
+  p("y is leaf:", y.is_leaf());
+  const Tensor z = y * 2;
+  p("z is leaf:", z.is_leaf());
+  const Tensor z_detach = z.detach();
+  p("z_detach is leaf:", z_detach.is_leaf());
+  return p.text;
+}
+
+namespace {
+
+struct Example {
+  Tensor x, y, z;
+};
+
+Example is_grad_on_example() {
+  manual_seed(5);
+  const Tensor x = randn({3}).requires_grad_();
+  return {x, zeros({3}), x * 2};
+}
+
+}  // namespace
+
+SNIPPET(seed_003, seven_ways_1_requires_grad) {
+  const auto [x, y, z] = is_grad_on_example();
+  return tuple(x.requires_grad(), y.requires_grad(), z.requires_grad());
+}
+
+SNIPPET(seed_003, seven_ways_2_is_leaf) {
+  const auto [x, y, z] = is_grad_on_example();
+  return tuple(x.is_leaf(), y.is_leaf(), z.is_leaf());
+}
+
+SNIPPET(seed_003, seven_ways_3_grad_fn) {
+  const auto [x, y, z] = is_grad_on_example();
+  return tuple(x.grad_fn() ? "made" : "None", y.grad_fn() ? "made" : "None", "<" + z.grad_fn().name());
+}
+
+SNIPPET(seed_003, seven_ways_4_is_grad_enabled) { return is_grad_enabled(); }
+
+SNIPPET(seed_003, seven_ways_5_no_grad) {
+  const auto [x, y, z] = is_grad_on_example();
+  Tensor w;
+  Value inside;
+  {
+    const NoGradGuard no_grad;
+    w = x * 2;
+    inside = tuple(w.requires_grad(), is_grad_enabled());
+  }
+  return tuple(inside, w.is_leaf(), w.grad_fn() ? Value("made") : Value(), is_grad_enabled());
+}
+
+SNIPPET(seed_003, seven_ways_7_grad) {
+  const auto [x, y, z] = is_grad_on_example();
+  Paper p;
+  p("x.grad:", x.grad().defined() ? str(x.grad()) : "None");
+  x.sum().backward();
+  p("反向传播后 x.grad:", x.grad());
+  return p.text;
+}
+
+SNIPPET(seed_003, ones_with_grad_inside_no_grad_is_not_tracked_there) {
+  Tensor y, z;
+  {
+    const NoGradGuard no_grad;
+    y = ones({5}).requires_grad_();
+    z = y * 2;
+  }
+  return tuple(y.requires_grad(), y.is_leaf(), z.requires_grad(), (y * 2).requires_grad());
+}

@@ -4,7 +4,8 @@
     ./dev python tests/python/run.py [PATTERN] [--not-yet] [--live PYTHON]
 
 PATTERN is a regular expression over `file/test` and `group/case`. The kit's cases are compared with what PyTorch gave
-(golden.json), from ../shared/conformance where it is there, else from the copy in tests/conformance. not_yet.txt lists the cases and
+(golden.json), from ../shared/conformance where it is there, else from the copy in tests/conformance; and so are the cases of this folder's
+`cases`, which go further (`kit/run.py --golden cases/golden.json --record cases` where PyTorch is). not_yet.txt lists the cases and
 tests that are known to fail, each with a reason; one that passes all the same is a failure, so that the list can only shrink.
 --not-yet prints the list as it would have to be, keeping the reasons. --live runs the kit against the PyTorch that the given
 interpreter has, side by side, instead of against the recorded results.
@@ -22,7 +23,7 @@ import traceback
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 GROUPS = ("creation dtype print_format views inplace indexing broadcasting reductions linalg elementwise joining random interop "
-          "seed_000 seed_002 seed_003").split()
+          "seed_000 seed_002 seed_003 autograd nn optim data").split()
 
 
 def kit_folder():
@@ -95,10 +96,18 @@ def run_files(pattern, tally, listed):
 def run_kit(pattern, tally, listed, live):
     """Returns {failing case: why}."""
     kit = kit_folder()
-    files = [os.path.join(kit, "cases", group + ".py") for group in GROUPS]
+    shared = [os.path.join(kit, "cases", group + ".py") for group in GROUPS]
+    own = os.path.join(HERE, "cases")
+    failed = {}
+    for files, golden in ((shared, os.path.join(kit, "golden.json")), ([own], os.path.join(own, "golden.json"))):
+        failed.update(run_cases(kit, files, golden, pattern, tally, listed, live))
+    return failed
+
+
+def run_cases(kit, files, golden, pattern, tally, listed, live):
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "out.json")
-        reference = ["--ref-python", live] if live else ["--golden", os.path.join(kit, "golden.json")]
+        reference = ["--ref-python", live] if live else ["--golden", golden]
         command = [sys.executable, os.path.join(kit, "run.py"), "--lib", "braze", *reference, "--json", out, "--groups", "-k", pattern, *files]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if not os.path.exists(out):

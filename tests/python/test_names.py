@@ -12,7 +12,8 @@ import public_names  # noqa: E402
 # Python's name -> C++'s, where the language asks for another one.
 SPELT = {
     "": {"bool": "bool_", "float": "float_", "double": "double_", "short": "short_", "int": "int_", "long": "long_", "Size": "SizesView",
-         "device": "Device", "complex64": "cfloat", "complex128": "cdouble", "eager": "EagerScope", "is_grad_enabled": "Tensor.requires_grad",
+         "device": "Device", "complex64": "cfloat", "complex128": "cdouble", "eager": "EagerScope", "no_grad": "NoGradGuard", "enable_grad": "EnableGradGuard",
+         "inference_mode": "InferenceMode",
          "explain": "set_log_sink"},
     "random": {"fork_rng": "ForkRng"},
     "Tensor": {"bool": "bool_", "char": "char_", "float": "float_", "double": "double_", "short": "short_", "int": "int_", "long": "long_",
@@ -28,13 +29,11 @@ PYTHON = {
         "PyTorch's old constructors": "BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor "
                                       "ShortTensor",
         "pickles": "save load serialization",
-        "modules": "cuda distributions linalg nn random special storage utils",
+        "modules": "autograd cuda distributions func linalg nn random special storage utils",
         "scripts": "as_torch",
         "views that Braze has not": "is_neg",
-        "grad mode: comes to both with gradients": "enable_grad inference_mode no_grad set_grad_enabled",
     },
     "Tensor": {
-        "comes to both with gradients": "grad grad_fn",
         "views that Braze has not": "is_neg",
         "Python's objects": "names to_numpy",
         "memory of processes and devices that no tensor has": "is_shared share_memory_ is_pinned pin_memory is_mkldnn is_nested to_device",

@@ -42,6 +42,15 @@ class EnableGradGuard : public AutoGradMode {
   EnableGradGuard() : AutoGradMode(true) {}
 };
 
+// As NoGradGuard: values are immutable, so there is nothing more to save.
+class InferenceMode : public AutoGradMode {
+ public:
+  explicit InferenceMode(bool on = true) : AutoGradMode(is_grad_enabled() && !on) {}
+};
+
+// PyTorch's x.data: as detach(), but a write through it goes unnoticed: what a leaf's derivatives have saved of it is what was written.
+Tensor tensor_data(const Tensor& x);
+
 // What made a tensor, as a step of its derivative.
 class GradFn {
  public:

@@ -1,4 +1,4 @@
-// torch.nn.functional: activations. https://pytorch.org/docs/stable/nn.functional.html
+// torch.nn.functional: activations, and by inclusion the rest of it. https://pytorch.org/docs/stable/nn.functional.html
 //
 //  * Floating tensors only, where nothing else is said: others throw NotImplementedError. relu, relu6, hardtanh and threshold take
 //    integers too; softsign and tanhshrink make them floats.
@@ -6,18 +6,22 @@
 //  * f_(x) is f in place and returns x.
 #pragma once
 
+#include "braze/attention.h"
 #include "braze/convolution.h"
+#include "braze/dropout.h"
 #include "braze/elementwise.h"
+#include "braze/embedding.h"
 #include "braze/in_place.h"
 #include "braze/linalg.h"
+#include "braze/losses.h"
+#include "braze/normalization.h"
+#include "braze/pooling.h"
+#include "braze/recurrent.h"
 #include "braze/reductions.h"
 #include "braze/shaping.h"
 #include "braze/tensor.h"
 
 namespace braze {
-
-// Normalises over the last `normalized_shape.size()` dims. https://pytorch.org/docs/stable/generated/torch.nn.functional.layer_norm.html
-Tensor layer_norm(const In& x, SizesView normalized_shape, const Tensor& weight = {}, const Tensor& bias = {}, double eps = 1e-5);
 
 namespace nn::functional {
 
@@ -45,11 +49,10 @@ Tensor threshold(const In& x, Scalar threshold, Scalar value);  // `value` where
 Tensor prelu(const In& x, const Tensor& weight);
 // leaky_relu with the mean of both slopes: the evaluated form alone, as training draws one slope for each negative element.
 Tensor rrelu(const In& x, double lower = 1. / 8, double upper = 1. / 3);
-// Each element 0 with probability p, else x / (1 - p), drawn as PyTorch draws it; x itself unless `training`. A p outside [0, 1] throws
-// ValueError.
-Tensor dropout(const In& x, double p = 0.5, bool training = true);
 // The first half of `dim` times the sigmoid of the second. Throws Error where the dim has an odd size.
 Tensor glu(const In& x, std::int64_t dim = -1);
+// A draw from the classes with these logits, soft by tau; with `hard` 1 for the class drawn, and still the soft one's gradient.
+Tensor gumbel_softmax(const In& logits, double tau = 1, bool hard = false, std::int64_t dim = -1);
 
 using Line = std::source_location;
 Tensor& elu_(Tensor& x, double alpha = 1, Line where = Line::current());
@@ -60,7 +63,6 @@ Tensor& hardtanh_(Tensor& x, Scalar min_val = -1., Scalar max_val = 1., Line whe
 Tensor& threshold_(Tensor& x, Scalar threshold, Scalar value, Line where = Line::current());
 
 Tensor& rrelu_(Tensor& x, double lower = 1. / 8, double upper = 1. / 3, Line where = Line::current());
-Tensor& dropout_(Tensor& x, double p = 0.5, bool training = true, Line where = Line::current());
 
 // What torch.nn.functional has too.
 using braze::adaptive_avg_pool1d, braze::adaptive_avg_pool2d, braze::adaptive_avg_pool3d, braze::adaptive_max_pool1d,
@@ -68,7 +70,7 @@ using braze::adaptive_avg_pool1d, braze::adaptive_avg_pool2d, braze::adaptive_av
     braze::adaptive_max_pool2d_with_indices, braze::adaptive_max_pool3d_with_indices, braze::avg_pool1d, braze::avg_pool2d,
     braze::avg_pool3d, braze::bilinear, braze::channel_shuffle, braze::conv1d, braze::conv2d, braze::conv3d,
     braze::conv_transpose1d, braze::conv_transpose2d, braze::conv_transpose3d, braze::cosine_similarity, braze::fold,
-    braze::interpolate, braze::layer_norm, braze::linear, braze::log_softmax, braze::max_pool1d, braze::max_pool2d,
+    braze::interpolate, braze::linear, braze::log_softmax, braze::max_pool1d, braze::max_pool2d,
     braze::max_pool3d, braze::max_pool1d_with_indices, braze::max_pool2d_with_indices, braze::max_pool3d_with_indices,
     braze::normalize, braze::one_hot, braze::pad, braze::pairwise_distance, braze::pixel_shuffle, braze::pixel_unshuffle,
     braze::relu, braze::relu_, braze::sigmoid, braze::softmax, braze::softmin, braze::tanh, braze::unfold;

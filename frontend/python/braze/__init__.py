@@ -48,7 +48,8 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=No
 
 
 _absent = _make_absent(__name__)
-_lazy = ("autograd", "distributions", "func", "nn", "return_types", "serialization", "storage", "utils")  # imported when they are asked for
+_lazy = ("autograd", "distributions", "func", "nn", "optim", "return_types", "serialization", "storage",
+         "utils")  # imported when they are asked for
 
 
 def __getattr__(name):

@@ -15,6 +15,7 @@ class _Mode:
     _mode = False
 
     def clone(self):
+        """Another one of the same kind."""
         return type(self)()
 
     def __enter__(self):
@@ -78,6 +79,7 @@ class inference_mode(_Mode):
         self._inference = True if callable(mode) else mode
 
     def clone(self):
+        """Another one of the same kind."""
         return type(self)(self._inference)
 
     @property
@@ -93,6 +95,7 @@ class set_grad_enabled(_Mode):
         _set(self._mode)
 
     def clone(self):
+        """Another one of the same kind."""
         return type(self)(self._mode)
 
     def __call__(self, function):

@@ -34,4 +34,4 @@ def broadcast_shapes(*shapes) -> "Size":
 
 
 Tensor._base = property(Tensor._base_or_none, doc="The tensor that this is a view of, or None.")
-Tensor.data = property(lambda self: self.detach(), Tensor.set_data, doc="The same memory without gradient; setting it takes another tensor's.")
+Tensor.data = property(_braze.tensor_data, Tensor.set_data, doc="The same memory without gradient; setting it takes another tensor's.")

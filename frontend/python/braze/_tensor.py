@@ -184,6 +184,8 @@ class _Methods:
             result = _braze.make_subclass(type(self), result)
         if self.requires_grad:
             result.requires_grad_()
+            if self.grad is not None:
+                result.grad = copy.deepcopy(self.grad, memo)
         if self.__dict__:
             result.__dict__.update(copy.deepcopy(self.__dict__, memo))
         memo[id(self)] = result
