@@ -336,7 +336,8 @@ void write_at(TensorImpl& tensor, const engine::Value& positions, const engine::
 }
 
 Tensor wrap(engine::Value value) {
-  value = owned_value(value);
+  if (value->shared.load(std::memory_order_relaxed)) [[unlikely]]
+    value = owned_value(value);
   engine::TypeRef type = value.type_ref();
   auto storage = StoragePointer::adopt(new Storage(std::move(value), false));
   return Tensor::adopt(new TensorImpl(std::move(storage), std::move(type)));

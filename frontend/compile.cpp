@@ -141,7 +141,8 @@ class Tracer {
     sign();
     Trace trace;
     const std::vector<Tensor> results = function(arguments);
-    bound_.as_it_is = trace_refused() || std::any_of(results.begin(), results.end(), [](const Tensor& t) { return t.requires_grad(); });
+    bound_.as_it_is =
+        trace_refused() || std::any_of(results.begin(), results.end(), [](const Tensor& t) { return t.requires_grad(); });
     if (bound_.as_it_is) return;
     for (const Tensor& result : results) add_result(result, trace);
     for (const Trace::Captured& c : trace.all())
@@ -328,7 +329,8 @@ void run(const Bound& bound, std::span<const Tensor> arguments, std::span<Tensor
 
 // Results that a derivative passes through are recorded op by op.
 bool differentiable(std::span<const Tensor> arguments) {
-  return engine::grad_enabled() && std::any_of(arguments.begin(), arguments.end(), [](const Tensor& t) { return t.requires_grad(); });
+  return engine::grad_enabled() &&
+         std::any_of(arguments.begin(), arguments.end(), [](const Tensor& t) { return t.requires_grad(); });
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Complex tensors: parts, pairs, views on them, and making them.
-#include "frontend/autograd/tracking.h"
 #include "frontend/complex.h"
+#include "frontend/autograd/tracking.h"
 
 #include <algorithm>
 #include <atomic>

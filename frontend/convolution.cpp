@@ -249,8 +249,8 @@ Tensor convolve(const Tensor& x, const Tensor& weight, const Tensor& bias, const
   const Tensor windows = windows_of(x, w, out);
   constexpr std::int64_t longest_chain = 128;
   const bool own_filter = x.size(1) == groups && weight.size(0) == groups && weight.numel() <= longest_chain * groups;
-  const Tensor result = own_filter && windows.numel() > 0 ? convolve_channels(windows, weight, w.rank())
-                                                          : convolve_all(windows, weight, out, groups);
+  const Tensor result =
+      own_filter && windows.numel() > 0 ? convolve_channels(windows, weight, w.rank()) : convolve_all(windows, weight, out, groups);
   return bias.defined() ? result + along_channels(bias, w.rank()) : result;
 }
 

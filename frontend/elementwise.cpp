@@ -132,6 +132,7 @@ AxisOrder inverse(const AxisOrder& order) {
 ir::Literal number_literal(Scalar number, DType type) {
   if (type == DType::f32 && number.is_floating()) [[likely]]
     return {type, std::bit_cast<std::uint32_t>(static_cast<float>(number.to_double()))};
+  if (type == DType::f32 && !number.is_complex()) return {type, std::bit_cast<std::uint32_t>(static_cast<float>(number.to_int()))};
   const DType own = number.is_floating() ? DType::f64 : DType::i64;
   const std::uint64_t bits = to_literal(number, own).bits;
   if (own == type) return {type, bits};
@@ -223,7 +224,7 @@ engine::Value record_with_number(ir::Op op, std::span<const In* const> operands,
   std::array<engine::Value, 2> values;
   values[number_first] = read(impl, where);
   values[!number_first] = engine::number(number_literal(number, type), impl.type, where);
-  return engine::record(op, values, where);
+  return engine::record_taking(op, values, where);
 }
 
 Recorded record_elementwise(ir::Op op, std::span<const In* const> operands, bool keep_order) {
@@ -231,7 +232,7 @@ Recorded record_elementwise(ir::Op op, std::span<const In* const> operands, bool
   if (plain(op, operands)) {
     std::array<engine::Value, 3> values;
     for (std::size_t i = 0; i < operands.size(); ++i) values[i] = read(*operands[i]->tensor().impl(), where);
-    return {engine::record(op, std::span(values).first(operands.size()), where), {}};
+    return {engine::record_taking(op, std::span(values).first(operands.size()), where), {}};
   }
   if (op == ir::Op::sub) require_no_bool(operands);
   if (engine::Value value = record_with_number(op, operands, where)) return {std::move(value), {}};
@@ -246,7 +247,7 @@ Recorded record_elementwise(ir::Op op, std::span<const In* const> operands, bool
   std::array<engine::Value, 3> values;
   for (std::size_t i = 0; i < operands.size(); ++i)
     values[i] = operand_value(*operands[i], is_condition(op, i) ? DType::boolean : wide ? DType::f32 : type, sizes, order, where);
-  engine::Value result = engine::record(op, std::span(values).first(operands.size()), where);
+  engine::Value result = engine::record_taking(op, std::span(values).first(operands.size()), where);
   return {wide ? cast(result, type, where) : std::move(result), order};
 }
 

@@ -65,9 +65,21 @@ Line line_of(const Limit& limit) { return limit.get() ? limit.get()->where() : L
   Tensor& ElementwiseMethods::name##_ PARAMETERS {                                                             \
     return write_in_place(self_of(this), braze::name(In(self_of(this), at), __VA_ARGS__), at);                 \
   }
-BRAZE_METHOD(add, (const In& other, Scalar alpha), other.where(), other, alpha)
-BRAZE_METHOD(sub, (const In& other, Scalar alpha), other.where(), other, alpha)
-BRAZE_METHOD(subtract, (const In& other, Scalar alpha), other.where(), other, alpha)
+
+// With an alpha of one they are the table's ops.
+#define BRAZE_SCALED_METHOD(name)                                                                                     \
+  Tensor ElementwiseMethods::name(const In& other, Scalar alpha) const {                                              \
+    return braze::name(In(self_of(this), other.where()), other, alpha);                                               \
+  }                                                                                                                   \
+  Tensor& ElementwiseMethods::name##_(const In& other, Scalar alpha) {                                                \
+    if (alpha.kind() == Scalar::Kind::integer && alpha == 1) return name##_(other);                                   \
+    return write_in_place(self_of(this), braze::name(In(self_of(this), other.where()), other, alpha), other.where()); \
+  }
+BRAZE_SCALED_METHOD(add)
+BRAZE_SCALED_METHOD(sub)
+BRAZE_SCALED_METHOD(subtract)
+#undef BRAZE_SCALED_METHOD
+
 BRAZE_METHOD(div, (const In& other, std::optional<std::string_view> rounding_mode), other.where(), other, rounding_mode)
 BRAZE_METHOD(divide, (const In& other, std::optional<std::string_view> rounding_mode), other.where(), other, rounding_mode)
 BRAZE_METHOD(addcmul, (const In& a, const In& b, Scalar value), a.where(), a, b, value)

@@ -2,8 +2,8 @@
 #include <cstring>
 #include <vector>
 
-#include "frontend/engine/state.h"
 #include "frontend/autograd/tracking.h"
+#include "frontend/engine/state.h"
 #include "frontend/tensor_impl.h"
 
 namespace braze {
@@ -11,7 +11,7 @@ namespace braze {
 namespace {
 
 thread_local Trace* active_trace = nullptr;
-std::atomic<std::uint64_t> storages_made{0};
+std::atomic<std::uint64_t> traces_begun{0};
 
 std::int64_t bytes_of(const engine::Value& value) {
   std::int64_t count = size_of(value.type().dtype);
@@ -22,7 +22,7 @@ std::int64_t bytes_of(const engine::Value& value) {
 }  // namespace
 
 Storage::Storage(engine::Value value, bool read_only)
-    : value_(held_apart(std::move(value))), birth_(storages_made.fetch_add(1, std::memory_order_relaxed)), read_only_(read_only) {
+    : value_(held_apart(std::move(value))), birth_(traces_begun.load(std::memory_order_relaxed)), read_only_(read_only) {
   elements_ = 1;
   for (const ir::Extent& e : value_.type().shape) elements_ *= e.number();
   hold(value_);
@@ -30,14 +30,29 @@ Storage::Storage(engine::Value value, bool read_only)
 
 Storage::~Storage() { let_go(value_); }
 
+namespace {
+
+// Nobody else can see the node of such a value, so that counting needs no atomic instruction.
+bool known_here_alone(const engine::Value& value) { return value->references.load(std::memory_order_acquire) == 1; }
+
+std::uint32_t change_holders(const engine::Value& value, std::uint32_t by) {
+  if (!known_here_alone(value)) return value->holders.fetch_add(by, std::memory_order_acq_rel);
+  const std::uint32_t before = value->holders.load(std::memory_order_relaxed);
+  value->holders.store(before + by, std::memory_order_relaxed);
+  return before;
+}
+
+}  // namespace
+
 void Storage::hold(const engine::Value& value) {
-  if (value->holders.fetch_add(1, std::memory_order_acq_rel) == 0 && value->pinned.exchange(false, std::memory_order_acq_rel))
+  if (change_holders(value, 1) == 0 && value->pinned.load(std::memory_order_relaxed) &&
+      value->pinned.exchange(false, std::memory_order_acq_rel))
     engine::pinned_bytes().fetch_sub(bytes_of(value), std::memory_order_relaxed);
 }
 
 // A buffer that from now on only pending nodes own counts as pinned until the last of them is gone.
 void Storage::let_go(const engine::Value& value) {
-  if (value->holders.fetch_sub(1, std::memory_order_acq_rel) != 1 || !value->evaluated()) return;
+  if (change_holders(value, ~std::uint32_t{0}) != 1 || !value->evaluated()) return;
   if (value->references.load(std::memory_order_acquire) > 1 && !value->has(engine::Node::kept) &&
       !value->pinned.exchange(true, std::memory_order_acq_rel))
     engine::pinned_bytes().fetch_add(bytes_of(value), std::memory_order_relaxed);
@@ -106,7 +121,8 @@ void Storage::set(engine::Value value) {
     whole.strides = {1};
     return write_at_once(whole, value);
   }
-  value = owned_value(value);
+  if (value->shared.load(std::memory_order_relaxed)) [[unlikely]]
+    value = owned_value(value);
   elements_ = elements(value.type().dtype);
   hold(value);
   std::swap(value_, value);
@@ -200,7 +216,7 @@ void Storage::write_at_once(const Geometry& g, const engine::Value& value) {
   }
 }
 
-Trace::Trace() : start_(storages_made.load(std::memory_order_relaxed)), outer_(active_trace) { active_trace = this; }
+Trace::Trace() : start_(traces_begun.fetch_add(1, std::memory_order_relaxed) + 1), outer_(active_trace) { active_trace = this; }
 Trace::~Trace() { active_trace = outer_; }
 Trace* Trace::active() { return active_trace; }
 

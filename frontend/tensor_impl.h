@@ -21,7 +21,7 @@ class Counted {
  public:
   void retain() { references_.fetch_add(1, std::memory_order_relaxed); }
   void drop() {
-    if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete static_cast<T*>(this);
+    if (engine::was_last(references_)) delete static_cast<T*>(this);
   }
   static void* operator new(std::size_t) { return engine::Pool<sizeof(T)>::allocate(); }
   static void operator delete(void* block) { engine::Pool<sizeof(T)>::release(block); }
@@ -109,7 +109,7 @@ class Storage : public Counted<Storage> {
   engine::Value value_;
   std::int64_t elements_;
   std::int64_t version_ = 0;
-  std::uint64_t birth_;  // counts storages
+  std::uint64_t birth_;  // counts traces
   std::atomic<std::int32_t> shares_{0};
   bool read_only_;
 };

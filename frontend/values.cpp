@@ -23,7 +23,12 @@ ir::Location spelled_out(const std::source_location& where) {
 
 ir::Location location(const std::source_location& where) { return source_line ? *source_line : spelled_out(where); }
 
-SourceLine::SourceLine(const std::source_location& where) : SourceLine(spelled_out(where)) {}
+// A nested one is asked for no line: looking one up costs as much as recording an op.
+SourceLine::SourceLine(const std::source_location& where) : outermost_(source_line == nullptr) {
+  if (!outermost_) return;
+  where_ = spelled_out(where);
+  source_line = &where_;
+}
 
 SourceLine::SourceLine(ir::Location where) : where_(where), outermost_(source_line == nullptr) {
   if (outermost_) source_line = &where_;

@@ -1,5 +1,5 @@
-#include "frontend/autograd/tracking.h"
 #include "frontend/view_layout.h"
+#include "frontend/autograd/tracking.h"
 
 #include <algorithm>
 #include <numeric>

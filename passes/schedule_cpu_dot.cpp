@@ -187,8 +187,7 @@ class Contract {
     const ValueId lanes = emit_.number(lanes_), zero = emit_.number(0);
     const ValueId full = builder().append(
         {.op = Primitive::le, .type = DType::boolean, .from = DType::i64, .in = {lanes, columns_.count.value, ir::no_value}});
-    const ValueId cleared =
-        builder().append({.op = Primitive::select, .type = DType::i64, .in = {full, zero, depth.count.value}});
+    const ValueId cleared = builder().append({.op = Primitive::select, .type = DType::i64, .in = {full, zero, depth.count.value}});
     clear(packed_, Size::of_value(cleared));
     if (segment_)
       pack_segments(depth);

@@ -48,7 +48,9 @@ std::optional<Value> outer_reshape(const Match& m) {
   const Op from = m.graph().node(m[0]).op;
   const Shape &whole = shape_of(m, m[0]), &between = shape_of(m, m.in(m.root)), &to = m.type().shape;
   const bool moves = from == Op::permute || from == Op::view || from == Op::slice || from == Op::flip || from == Op::expand;
-  const auto count = [](const Shape& shape) { return std::count_if(shape.begin(), shape.end(), [](Extent e) { return e != one; }); };
+  const auto count = [](const Shape& shape) {
+    return std::count_if(shape.begin(), shape.end(), [](Extent e) { return e != one; });
+  };
   if (moves && count(between) != count(to) && count(between) != count(whole)) return std::nullopt;
   return reshape(m, m[0], to);
 }

@@ -64,10 +64,10 @@ struct Stopped {};
 void answer_stop(bool may_stop);
 
 // Calls body(begin, end) for blocks of [0, count) in order, each of them milliseconds, and answers stops between them: for long loops of
-// one thread.
+// one thread. Where each item may be the first on its page of memory, which the kernel then clears, a block has few.
+constexpr std::int64_t usual_block = 1 << 16, block_of_new_pages = 16;
 template <class F>
-void in_blocks(std::int64_t count, bool may_stop, const F& body) {
-  constexpr std::int64_t block = 1 << 16;
+void in_blocks(std::int64_t count, bool may_stop, const F& body, std::int64_t block = usual_block) {
   for (std::int64_t begin = 0; begin < count; begin += block) {
     answer_stop(may_stop);
     body(begin, begin + block < count ? begin + block : count);

@@ -275,8 +275,7 @@ llvm::Value* Emitter::load_strided(DType t, const Address& at, llvm::Value* mask
     return whole_or_some([&] { return load_even(t, at, false, p); }, [&] { return load_even(t, at, true, p); });
   };
   if (!at.variable_stride) return at.lane_stride == 2 ? even() : any();
-  llvm::Value* const stride =
-      builder_.CreateAdd(builder_.getInt64(static_cast<std::uint64_t>(at.lane_stride)), at.variable_stride);
+  llvm::Value* const stride = builder_.CreateAdd(builder_.getInt64(static_cast<std::uint64_t>(at.lane_stride)), at.variable_stride);
   return one_or_other(builder_.CreateICmpEQ(stride, builder_.getInt64(2)), even, any);
 }
 
@@ -321,8 +320,7 @@ llvm::Value* Emitter::load_clamped(DType t, const Address& at, llvm::Value* mask
     llvm::Value* const k = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, builder_.getInt64(p * width + lane), last);
     llvm::Value* const pointer = element(at.base, t, builder_.CreateMul(k, stride));
     result = builder_.CreateInsertElement(
-        result,
-        builder_.CreateAlignedLoad(memory_type(t, 1), pointer, llvm::Align(static_cast<std::uint64_t>(size_of(t)))), lane);
+        result, builder_.CreateAlignedLoad(memory_type(t, 1), pointer, llvm::Align(static_cast<std::uint64_t>(size_of(t)))), lane);
   }
   return builder_.CreateSelect(mask, result, llvm::Constant::getNullValue(result->getType()));
 }

@@ -25,10 +25,10 @@ struct Vertex {
   Node* node = nullptr;
   CustomGradient* custom = nullptr;
   bool explored = false;
-  bool needed = false;     // leads to a target
-  bool processed = false;  // a gradient came
-  bool read = false;       // its rule computed with values of the forward pass
-  bool walkable = true;    // a second backward pass may come through
+  bool needed = false;           // leads to a target
+  bool processed = false;        // a gradient came
+  bool read = false;             // its rule computed with values of the forward pass
+  bool walkable = true;          // a second backward pass may come through
   std::vector<Value> gradients;  // one a result; none: zero
 };
 
@@ -158,7 +158,8 @@ class Pass {
   [[noreturn]] static void complain_freed() {
     fail<Error>(
         "Trying to backward through the graph a second time (or directly access saved tensors after they have already been freed). "
-        "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if "
+        "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True "
+        "if "
         "you need to backward through the graph a second time or if you need to access saved tensors after calling backward.");
   }
 
@@ -305,7 +306,8 @@ class Pass {
     }
     const ir::Attributes attributes = engine::attributes_of(node);
     Operands operands(*this, node, builder);
-    passes::pull({builder, node.op, attributes, in, {out.data(), node.result_count}}, {gradients.data(), node.result_count}, operands);
+    passes::pull({builder, node.op, attributes, in, {out.data(), node.result_count}}, {gradients.data(), node.result_count},
+                 operands);
     v.read = builder.read_forward();
     if (anomaly.on && anomaly.check_nan) require_finite(v, operands);
     // Where the derivative is zero everywhere there is a gradient still: zeros. Its own derivative is zero where it reads a differentiable
@@ -336,8 +338,8 @@ class Pass {
       const Value& in = v.node->in()[k];
       const Tensor gradient = wrap(vertex_of(in.node()).gradients[in.result()]);
       if (!static_cast<bool>(isfinite(gradient).all()))
-        fail<Error>("Function '{}' returned nan values in its {}th output. (an infinity counts; recorded at {})", gradient_name(*v.node), k,
-                    ir::text(v.node->location()));
+        fail<Error>("Function '{}' returned nan values in its {}th output. (an infinity counts; recorded at {})",
+                    gradient_name(*v.node), k, ir::text(v.node->location()));
     }
   }
 

@@ -24,6 +24,8 @@ namespace braze::engine {
 // the result before it returns. Attributes are omitted for ops that take none.
 Value record(ir::Op op, std::span<const Value> in, ir::Location location);
 Value record(ir::Op op, std::span<const Value> in, ir::Attributes attributes, ir::Location location);
+// The same for operands that are needed no more: they are taken over and empty afterwards, which spares counting references.
+Value record_taking(ir::Op op, std::span<Value> in, ir::Location location);
 // expand and reshape to a type that exists already, without an allocation.
 Value record_to_shape(ir::Op op, const Value& in, TypeRef type, ir::Location location);
 

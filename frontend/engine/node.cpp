@@ -29,17 +29,31 @@ void unpin(const Node& node) {
 
 }  // namespace
 
-Node* Node::create(ir::Op op, std::span<const Value> in, unsigned results, ir::Location location) {
+// Operands are moved where V is Value, shared where it is const.
+template <class V>
+Node* Node::build(ir::Op op, std::span<V> in, unsigned results, ir::Location location) {
   std::uint32_t height = 0;
-  for (const Value& v : in) height = std::max(height, v.node()->evaluated() ? 0 : v.node()->height);
+  bool may_fault = !in.empty() && ir::may_fault(op, in[0].type().dtype);
+  for (const Value& v : in) {
+    if (v->evaluated()) continue;
+    height = std::max(height, v->height);
+    may_fault = may_fault || v->may_fault;
+  }
   void* memory = in.size() <= pooled_operands ? NodePool::allocate() : ::operator new(sizeof(Node) + in.size() * sizeof(Value));
   Node* node = ::new (memory) Node(op, static_cast<std::uint32_t>(in.size()), static_cast<std::uint8_t>(results), height + 1);
-  for (std::size_t i = 0; i < in.size(); ++i) ::new (static_cast<void*>(node->in().data() + i)) Value(in[i]);
-  for (const Value& v : in) node->may_fault = node->may_fault || (v->may_fault && !v->evaluated());
-  if (!in.empty()) node->may_fault = node->may_fault || ir::may_fault(op, in[0].type().dtype);
+  for (std::size_t i = 0; i < in.size(); ++i) ::new (static_cast<void*>(node->in().data() + i)) Value(std::move(in[i]));
+  node->may_fault = may_fault;
   node->file = location.file;
   node->line = location.line;
   return node;
+}
+
+Node* Node::create(ir::Op op, std::span<const Value> in, unsigned results, ir::Location location) {
+  return build(op, in, results, location);
+}
+
+Node* Node::create_taking(ir::Op op, std::span<Value> in, unsigned results, ir::Location location) {
+  return build(op, in, results, location);
 }
 
 // Operands whose last reference this was are put on the list instead of being destroyed from within their user.
@@ -54,7 +68,7 @@ void Node::destroy(Node* root) {
     doomed.pop_back();
     for (Value& v : node->in()) {
       Node* operand = v.node();
-      if (v.release() && operand->references.fetch_sub(1, std::memory_order_acq_rel) == 1) doomed.push_back(operand);
+      if (v.release() && was_last(operand->references)) doomed.push_back(operand);
     }
     if (node->state.load(std::memory_order_relaxed) == State::failed) forget_failure(node);
     if (node->has(observed)) forget_observed(node);

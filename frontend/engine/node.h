@@ -12,6 +12,7 @@
 #include <span>
 #include <utility>
 
+#include "frontend/engine/pool.h"
 #include "ir/attributes.h"
 #include "ir/graph.h"
 #include "ir/op.h"
@@ -19,6 +20,11 @@
 #include "runtime/storage.h"
 
 namespace braze::engine {
+
+// Gives one reference up. Whoever holds the only one need not tell anybody: nobody else can make another.
+inline bool was_last(std::atomic<std::uint32_t>& references) {
+  return references.load(std::memory_order_acquire) == 1 || references.fetch_sub(1, std::memory_order_acq_rel) == 1;
+}
 
 // An immutable T shared by reference count.
 template <class T>
@@ -35,7 +41,7 @@ class Shared {
     return *this;
   }
   ~Shared() {
-    if (cell_ && cell_->references.fetch_sub(1, std::memory_order_acq_rel) == 1) delete cell_;
+    if (cell_ && was_last(cell_->references)) delete cell_;
   }
   explicit operator bool() const { return cell_ != nullptr; }
   const T& operator*() const { return cell_->value; }
@@ -47,6 +53,9 @@ class Shared {
   struct Cell {
     std::atomic<std::uint32_t> references;
     T value;
+
+    static void* operator new(std::size_t) { return Pool<sizeof(Cell)>::allocate(); }
+    static void operator delete(void* block) { Pool<sizeof(Cell)>::release(block); }
   };
   explicit Shared(Cell* cell) : cell_(cell) {}
   Cell* cell_ = nullptr;
@@ -167,11 +176,15 @@ class Node {
   ir::Location location() const { return {file, line}; }
 
   static Node* create(ir::Op op, std::span<const Value> in, unsigned results, ir::Location location);
+  // Takes the operands over, which are empty afterwards.
+  static Node* create_taking(ir::Op op, std::span<Value> in, unsigned results, ir::Location location);
   static void destroy(Node* node);  // iterative: a chain of a million nodes dies on a small stack
   // Lets the operands go; the caller holds the engine's mutex.
   void sever();
 
  private:
+  template <class V>
+  static Node* build(ir::Op op, std::span<V> in, unsigned results, ir::Location location);
   // Operands lie behind the node.
   Node(ir::Op op, std::uint32_t operands, std::uint8_t results, std::uint32_t height)
       : op(op), result_count(results), operand_count(operands), height(height) {
@@ -186,7 +199,7 @@ inline Value::Value(const Value& other) : bits_(other.bits_) {
   if (bits_) node()->references.fetch_add(1, std::memory_order_relaxed);
 }
 inline Value::~Value() {
-  if (bits_ && node()->references.fetch_sub(1, std::memory_order_acq_rel) == 1) Node::destroy(node());
+  if (bits_ && was_last(node()->references)) Node::destroy(node());
 }
 inline const TypeRef& Value::type_ref() const { return node()->types[result()]; }
 inline const ir::Type& Value::type() const { return *type_ref(); }

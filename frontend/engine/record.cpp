@@ -68,6 +68,7 @@ void keep_within_limits(std::span<const Value> in) {
 TypeRef share_type(ir::Type type, std::span<const Value> in) {
   for (const Value& v : in)
     if (v.type() == type) return v.type_ref();
+  if (type.shape.empty()) return scalar_type(type.dtype);
   return TypeRef::make(std::move(type));
 }
 
@@ -127,7 +128,9 @@ Value finish(Node* node) {
   return value;
 }
 
-Value create(ir::Op op, std::span<const Value> in, const ir::Attributes& attributes, bool keep_attributes, ir::Location location) {
+// `in` is taken over where V is Value, shared where it is const; so are the attributes that are kept.
+template <class V>
+Value create(ir::Op op, std::span<V> in, ir::Attributes& attributes, bool keep_attributes, ir::Location location) {
   constexpr std::size_t usual = 4;
   const ir::Type* few[usual];
   std::vector<const ir::Type*> many;
@@ -141,12 +144,16 @@ Value create(ir::Op op, std::span<const Value> in, const ir::Attributes& attribu
   const unsigned results = ir::info(op).results;
   ir::infer(op, attributes, {types, in.size()}, {out, results});
   keep_within_limits(in);
-  Node* node = Node::create(op, in, results, location);
+  Node* node;
+  if constexpr (std::is_const_v<V>)
+    node = Node::create(op, in, results, location);
+  else
+    node = Node::create_taking(op, in, results, location);
   for (unsigned r = 0; r < results; ++r) {
     invariant(!is_complex(out[r].dtype), "{} of a complex dtype, which the IR has not", ir::name(op));
-    node->types[r] = share_type(std::move(out[r]), in);
+    node->types[r] = share_type(std::move(out[r]), node->in());
   }
-  if (keep_attributes) node->attributes = AttributesRef::make(attributes);
+  if (keep_attributes) node->attributes = AttributesRef::make(std::move(attributes));
   return finish(node);
 }
 
@@ -179,7 +186,12 @@ Limits& limits() {
 }
 
 Value record(ir::Op op, std::span<const Value> in, ir::Location location) {
-  static const ir::Attributes none = ir::None{};
+  ir::Attributes none = ir::None{};
+  return create(op, in, none, false, location);
+}
+
+Value record_taking(ir::Op op, std::span<Value> in, ir::Location location) {
+  ir::Attributes none = ir::None{};
   return create(op, in, none, false, location);
 }
 
@@ -209,8 +221,8 @@ Value scalar_argument(ir::Literal value) {
 }
 
 Value number(ir::Literal value, TypeRef type, ir::Location location) {
-  const Value scalar = scalar_argument(value);
-  Node* node = Node::create(ir::Op::expand, {&scalar, 1}, 1, location);
+  Value scalar = scalar_argument(value);
+  Node* node = Node::create_taking(ir::Op::expand, {&scalar, 1}, 1, location);
   node->types[0] = std::move(type);
   counters().recorded.fetch_add(1, std::memory_order_relaxed);
   ++recorded_since_evaluation();

@@ -56,12 +56,15 @@ Tensor call_hook(PyObject* hook, const Tensor& gradient) {
 }
 
 const Rows rows{
-    {"backward(Tensor input, Tensor? gradient=None, bool? retain_graph=None, bool create_graph=False, object inputs=None) -> None", method,
+    {"backward(Tensor input, Tensor? gradient=None, bool? retain_graph=None, bool create_graph=False, object inputs=None) -> None",
+     method,
      [](Arguments& a) {
        std::vector<Tensor> inputs;
        if (!a.none(4)) {
-         if (is_tensor(a.object(4))) inputs.push_back(tensor_of(a.object(4)));
-         else inputs = tensors_of(a.object(4));
+         if (is_tensor(a.object(4)))
+           inputs.push_back(tensor_of(a.object(4)));
+         else
+           inputs = tensors_of(a.object(4));
          if (inputs.empty()) raise(PyExc_RuntimeError, "'inputs' argument to backward() cannot be empty.");
        }
        a.tensor(0).backward(a.tensor_or_none(1), a.boolean_or_none(2), a.boolean(3), inputs);
@@ -76,22 +79,27 @@ const Rows rows{
 };
 
 void add_backward(nb::module_& m) {
-  m.def("autograd_backward",
-        [](nb::handle tensors, nb::handle gradients, nb::handle retain_graph, bool create_graph, nb::handle inputs) {
-          object([&] {
-            autograd::backward(tensors_of(tensors), tensors_of(gradients), flag_or_none(retain_graph), create_graph, tensors_of(inputs));
-            return Py_NewRef(Py_None);
-          });
-        }, nb::arg("tensors"), nb::arg("gradients"), nb::arg("retain_graph").none(), nb::arg("create_graph"), nb::arg("inputs"));
-  m.def("autograd_grad",
-        [](nb::handle outputs, nb::handle inputs, nb::handle gradients, nb::handle retain_graph, bool create_graph, bool allow_unused,
-           bool materialize) {
-          return object([&] {
-            return to_python(autograd::grad(tensors_of(outputs), tensors_of(inputs), tensors_of(gradients),
-                                            {flag_or_none(retain_graph), create_graph, allow_unused, materialize}));
-          });
-        }, nb::arg("outputs"), nb::arg("inputs"), nb::arg("gradients"), nb::arg("retain_graph").none(), nb::arg("create_graph"),
-        nb::arg("allow_unused"), nb::arg("materialize_grads"));
+  m.def(
+      "autograd_backward",
+      [](nb::handle tensors, nb::handle gradients, nb::handle retain_graph, bool create_graph, nb::handle inputs) {
+        object([&] {
+          autograd::backward(tensors_of(tensors), tensors_of(gradients), flag_or_none(retain_graph), create_graph,
+                             tensors_of(inputs));
+          return Py_NewRef(Py_None);
+        });
+      },
+      nb::arg("tensors"), nb::arg("gradients"), nb::arg("retain_graph").none(), nb::arg("create_graph"), nb::arg("inputs"));
+  m.def(
+      "autograd_grad",
+      [](nb::handle outputs, nb::handle inputs, nb::handle gradients, nb::handle retain_graph, bool create_graph, bool allow_unused,
+         bool materialize) {
+        return object([&] {
+          return to_python(autograd::grad(tensors_of(outputs), tensors_of(inputs), tensors_of(gradients),
+                                          {flag_or_none(retain_graph), create_graph, allow_unused, materialize}));
+        });
+      },
+      nb::arg("outputs"), nb::arg("inputs"), nb::arg("gradients"), nb::arg("retain_graph").none(), nb::arg("create_graph"),
+      nb::arg("allow_unused"), nb::arg("materialize_grads"));
   m.def("tensor_data", [](nb::handle t) { return object([&] { return wrap(tensor_data(tensor_argument(t))); }); });
   m.def("set_detect_anomaly", &autograd::set_detect_anomaly);
   m.def("is_anomaly_enabled", &autograd::is_anomaly_enabled);
@@ -114,8 +122,8 @@ void add_hooks(nb::module_& m) {
     HookHandle handle;
     object([&] {
       const std::shared_ptr<PyObject> held = shared(hook.ptr());
-      handle = tensor_argument(tensor).register_post_accumulate_grad_hook(
-          [held](const Tensor& leaf) { call_hook(held.get(), leaf); });
+      handle =
+          tensor_argument(tensor).register_post_accumulate_grad_hook([held](const Tensor& leaf) { call_hook(held.get(), leaf); });
       return Py_NewRef(Py_None);
     });
     return handle;
@@ -123,26 +131,27 @@ void add_hooks(nb::module_& m) {
 }
 
 void add_user_functions(nb::module_& m) {
-  m.def("with_gradient", [](nb::handle inputs, nb::handle outputs, const std::string& name, nb::handle backward, nb::handle release) {
-    return object([&] {
-      const std::shared_ptr<PyObject> pull = shared(backward.ptr()), let_go = shared(release.ptr());
-      return to_python(autograd::with_gradient(
-          tensors_of(inputs), tensors_of(outputs), name,
-          [pull](std::span<const Tensor> gradients) {
-            const Gil gil;
-            const Object list = Object::steal(PyList_New(0));
-            for (const Tensor& g : gradients) check(PyList_Append(list.get(), Object::steal(wrap(g)).get()));
-            return tensors_of(Object::steal(PyObject_CallOneArg(pull.get(), list.get())).get());
-          },
-          [let_go] {
-            if (!Py_IsInitialized()) return;
-            const Gil gil;
-            Py_XDECREF(PyObject_CallNoArgs(let_go.get()));
-            PyErr_Clear();
-          },
-          false));
-    });
-  });
+  m.def("with_gradient",
+        [](nb::handle inputs, nb::handle outputs, const std::string& name, nb::handle backward, nb::handle release) {
+          return object([&] {
+            const std::shared_ptr<PyObject> pull = shared(backward.ptr()), let_go = shared(release.ptr());
+            return to_python(autograd::with_gradient(
+                tensors_of(inputs), tensors_of(outputs), name,
+                [pull](std::span<const Tensor> gradients) {
+                  const Gil gil;
+                  const Object list = Object::steal(PyList_New(0));
+                  for (const Tensor& g : gradients) check(PyList_Append(list.get(), Object::steal(wrap(g)).get()));
+                  return tensors_of(Object::steal(PyObject_CallOneArg(pull.get(), list.get())).get());
+                },
+                [let_go] {
+                  if (!Py_IsInitialized()) return;
+                  const Gil gil;
+                  Py_XDECREF(PyObject_CallNoArgs(let_go.get()));
+                  PyErr_Clear();
+                },
+                false));
+          });
+        });
   const auto check_with = [](auto checker) {
     return [checker](nb::handle function, nb::handle inputs, double eps, double atol, double rtol, bool raise_exception) {
       return object([&] {

@@ -72,6 +72,15 @@ PyObject* default_value(std::string_view text) {
   return PyFloat_FromDouble(std::stod(number));
 }
 
+// NumPy's names for a parameter.
+std::array<PyObject*, 3> numpy_names(std::string_view name) {
+  if (name == "dim") return {interned("axis")};
+  if (name == "keepdim") return {interned("keepdims")};
+  if (name == "input") return {interned("x"), interned("a"), interned("x1")};
+  if (name == "other") return {interned("x2")};
+  return {};
+}
+
 Parameter parse_parameter(std::string_view text, bool keyword_only) {
   Parameter p;
   p.keyword_only = keyword_only;
@@ -85,6 +94,7 @@ Parameter parse_parameter(std::string_view text, bool keyword_only) {
   invariant(space != std::string_view::npos, "a parameter needs a type and a name: '{}'", text);
   p.name = text.substr(space + 1);
   p.python_name = interned(p.name.c_str());
+  p.numpy_names = numpy_names(p.name);
   std::string_view type = trim(text.substr(0, space));
   if (type.ends_with('?')) p.optional = true, type.remove_suffix(1);
   if (type.ends_with(']')) {
@@ -185,6 +195,8 @@ Signature Signature::parse(const Row& row, std::string_view space) {
   invariant(s.parameters.size() <= Arguments::most, "'{}' has more than {} parameters", s.name, Arguments::most);
   s.positional = static_cast<std::size_t>(
       std::count_if(s.parameters.begin(), s.parameters.end(), [](const Parameter& p) { return !p.keyword_only; }));
+  for (std::size_t i = 0; i < s.parameters.size(); ++i)
+    if (s.parameters[i].required) s.required = i + 1;
   s.result_names = parse_result_names(s.result);
   // PyTorch names the type by the function's name in ATen, where those of torch.linalg begin with linalg_.
   if (!s.result_names.empty()) s.result_type = named_tuple((space == "linalg" ? "linalg_" : "") + s.name, s.result_names);

@@ -105,20 +105,16 @@ std::string kind_name(const Parameter& p) {
   return "object";
 }
 
-// NumPy's names for a parameter.
-bool is_numpy_name(const Parameter& p, PyObject* keyword) {
-  struct Name {
-    const char* ours;
-    PyObject* theirs;
-  };
-  static const Name names[] = {{"dim", interned("axis")}, {"keepdim", interned("keepdims")}, {"input", interned("x")},
-                               {"input", interned("a")},  {"input", interned("x1")},         {"other", interned("x2")}};
-  for (const Name& n : names)
-    if (p.name == n.ours && PyUnicode_Compare(n.theirs, keyword) == 0) return true;
-  return false;
+// Interned names, as a call's keywords nearly always are, differ where their addresses do.
+bool same_name(PyObject* a, PyObject* b) {
+  return a == b || (!(PyUnicode_CHECK_INTERNED(a) && PyUnicode_CHECK_INTERNED(b)) && PyUnicode_Compare(a, b) == 0);
 }
 
-bool same_name(PyObject* a, PyObject* b) { return a == b || PyUnicode_Compare(a, b) == 0; }
+bool is_numpy_name(const Parameter& p, PyObject* keyword) {
+  for (PyObject* name : p.numpy_names)
+    if (name && same_name(name, keyword)) return true;
+  return false;
+}
 
 // One int that begins a spread list: x.view(2, -1).
 bool begins_spread(const Signature& s, std::size_t first, PyObject* const* args, std::size_t count) {
@@ -217,12 +213,26 @@ TensorOptions Arguments::options() const {
 
 // ---- binding ----
 
+bool Signature::bind_positional(PyObject* const* args, std::size_t count, std::size_t first, Arguments& arguments) const {
+  if (first + count > positional || first + count < required) return false;
+  const Parameter* p = parameters.data() + first;
+  PyObject** values = arguments.values_.data() + first;
+  for (std::size_t i = 0; i < count; ++i, ++p) {
+    if (!fits(*p, args[i])) return false;
+    values[i] = args[i];
+  }
+  for (const Parameter* end = parameters.data() + parameters.size(); p != end; ++p)
+    arguments.values_[static_cast<std::size_t>(p - parameters.data())] = p->default_value;
+  return true;
+}
+
 bool Signature::bind(PyObject* self, PyObject* const* args, std::size_t count, PyObject* keywords, bool as_method,
                      Arguments& arguments, std::string* why) const {
   const std::size_t first = as_method ? 1 : 0, named = keywords ? static_cast<std::size_t>(PyTuple_GET_SIZE(keywords)) : 0;
   arguments.signature_ = this;
   arguments.out_ = nullptr;
   if (as_method) arguments.values_[0] = self;
+  if (named == 0 && !why && !begins_spread(*this, first, args, count)) return bind_positional(args, count, first, arguments);
   const auto wrong = [&](const char* text, const auto&... with) {
     if (why) *why = fmt::format(fmt::runtime(text), with...);
     return false;

@@ -208,8 +208,9 @@ struct Parameter {
   bool list = false, optional = false, keyword_only = false, required = true, optional_entries = false;
   int size = 0;  // of int[2]
   std::string name, default_text;
-  PyObject* python_name = nullptr;    // interned
-  PyObject* default_value = nullptr;  // owned for ever
+  PyObject* python_name = nullptr;         // interned
+  std::array<PyObject*, 3> numpy_names{};  // NumPy's, interned
+  PyObject* default_value = nullptr;       // owned for ever
 };
 
 // A parsed row.
@@ -220,13 +221,18 @@ struct Signature {
   std::vector<std::string> result_names;
   PyTypeObject* result_type = nullptr;  // the named tuple
   int options_at = -1;
-  std::size_t positional = 0;
+  std::size_t positional = 0;  // parameters that may be given by position: the first ones
+  std::size_t required = 0;    // parameters up to the last one without a default
   bool takes_out = false;
 
   static Signature parse(const Row& row, std::string_view space);
   // Fills `arguments`. False where they do not fit; `why` then gets PyTorch's words if it is not null.
   bool bind(PyObject* self, PyObject* const* args, std::size_t count, PyObject* keywords, bool as_method, Arguments& arguments,
             std::string* why) const;
+
+ private:
+  // The same for arguments by position alone.
+  bool bind_positional(PyObject* const* args, std::size_t count, std::size_t first, Arguments& arguments) const;
 };
 
 // All overloads of one name in one namespace: a Python callable.

@@ -93,7 +93,8 @@ void radix_sort(I* items, I* other, std::int64_t count, bool may_stop) {
     });
     std::swap(from, to);
   }
-  if (from != items) std::copy_n(from, count, items);
+  if (from != items)
+    in_blocks(count, may_stop, [=](std::int64_t begin, std::int64_t end) { std::copy(from + begin, from + end, items + begin); });
 }
 
 template <class I>
@@ -125,21 +126,37 @@ void merge(const I* items, std::int64_t a, std::int64_t b, std::int64_t c, I* ot
   });
 }
 
+// Memory for a line's items, twice. A pass scatters over all of `other`: its pages are asked for beforehand, since a block of scattered
+// items could otherwise wait for the kernel to clear hundreds of megabytes.
+template <class I>
+struct Room {
+  std::unique_ptr<I[]> items, other;
+
+  Room(std::int64_t count, bool may_stop)
+      : items(std::make_unique_for_overwrite<I[]>(static_cast<std::size_t>(count))),
+        other(std::make_unique_for_overwrite<I[]>(static_cast<std::size_t>(count))) {
+    constexpr std::int64_t page = 4096 / sizeof(I);
+    const auto touch = [room = other.get()](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; i += page) room[i] = {};
+    };
+    if (count >= page) in_blocks(count, may_stop, touch);
+  }
+};
+
 // One long line on all threads: pieces, then merges of neighbours.
 template <class I>
-void sort_shared(std::vector<I>& items, std::vector<I>& other, bool may_stop) {
-  const auto count = static_cast<std::int64_t>(items.size());
+void sort_shared(Room<I>& room, std::int64_t count, bool may_stop) {
+  auto& [items, other] = room;
   std::int64_t pieces = 1;
   while (pieces < executor().threads()) pieces *= 2;
   const auto start = [=](std::int64_t piece) { return count * piece / pieces; };
   executor().run(pieces, [&](std::int64_t p) {
-    sort_items(&items[static_cast<std::size_t>(start(p))], &other[static_cast<std::size_t>(start(p))], start(p + 1) - start(p),
-               may_stop);
+    sort_items(items.get() + start(p), other.get() + start(p), start(p + 1) - start(p), may_stop);
   });
   for (std::int64_t width = 1; width < pieces; width *= 2) {
     executor().run(pieces / (2 * width), [&](std::int64_t pair) {
       const std::int64_t a = start(2 * width * pair), b = start(2 * width * pair + width), c = start(2 * width * (pair + 1));
-      merge(&items[0], a, b, c, &other[0], may_stop);
+      merge(items.get(), a, b, c, other.get(), may_stop);
     });
     items.swap(other);
   }
@@ -163,12 +180,14 @@ struct Line {
     });
   }
   void write(const I* items) const {
-    in_blocks(length, may_stop, [=, *this](std::int64_t begin, std::int64_t end) {
+    const auto block = [=, *this](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         if (values) values[i * stride] = x[static_cast<std::int64_t>(items[i].index) * stride];
         if (indices) indices[i * stride] = static_cast<std::int64_t>(items[i].index);
       }
-    });
+    };
+    constexpr std::int64_t page = 4096 / sizeof(std::int64_t);
+    in_blocks(length, may_stop, block, stride >= page ? block_of_new_pages : usual_block);
   }
 };
 
@@ -189,21 +208,20 @@ Outcome sort_lines(const RoutineCall& call) {
   };
   constexpr std::int64_t shared_from = 1 << 16;
   if (lines < executor().threads() && length >= shared_from) {
-    std::vector<I> items(static_cast<std::size_t>(length)), other(static_cast<std::size_t>(length));
+    Room<I> room(length, call.may_stop);
     for (std::int64_t number = 0; number < lines; ++number) {
-      line(number).read(items.data());
-      sort_shared(items, other, call.may_stop);
-      line(number).write(items.data());
+      line(number).read(room.items.get());
+      sort_shared(room, length, call.may_stop);
+      line(number).write(room.items.get());
     }
     return {};
   }
   return {in_parallel(lines, length, call.may_stop, [&](std::int64_t begin, std::int64_t end) {
-    const auto items = std::make_unique_for_overwrite<I[]>(static_cast<std::size_t>(length)),
-               other = std::make_unique_for_overwrite<I[]>(static_cast<std::size_t>(length));
+    const Room<I> room(length, call.may_stop);
     for (std::int64_t number = begin; number < end; ++number) {
-      line(number).read(items.get());
-      sort_items(items.get(), other.get(), length, call.may_stop);
-      line(number).write(items.get());
+      line(number).read(room.items.get());
+      sort_items(room.items.get(), room.other.get(), length, call.may_stop);
+      line(number).write(room.items.get());
     }
   })};
 }

@@ -132,7 +132,8 @@ TEST_CASE("autograd: a second backward is an error where values had been saved, 
 TEST_CASE("autograd: bad calls raise in PyTorch's words") {
   const Tensor x = leaf({1.0, 2.0});
   CHECK(refused<Error>([&] { (x * 2).backward(); }) == "grad can be implicitly created only for scalar outputs");
-  CHECK(refused<Error>([&] { ones({1}).sum().backward(); }) == "element 0 of tensors does not require grad and does not have a grad_fn");
+  CHECK(refused<Error>([&] { ones({1}).sum().backward(); }) ==
+        "element 0 of tensors does not require grad and does not have a grad_fn");
   CHECK(refused<Error>([&] { (x * 2).backward(ones({3})); }) ==
         "Mismatch in shape: grad_output[0] has a shape of torch.Size([3]) and output[0] has a shape of torch.Size([2]).");
   CHECK(has(refused<Error>([&] {
@@ -144,9 +145,11 @@ TEST_CASE("autograd: bad calls raise in PyTorch's words") {
   CHECK(refused<Error>([&] { ones({1}).retain_grad(); }) == "can't retain_grad on Tensor that has requires_grad=False");
   CHECK(refused<Error>([&] { ones({1}).register_hook([](const Tensor& g) { return g; }); }) ==
         "cannot register a hook on a tensor that doesn't require gradient");
-  CHECK(has(refused<Error>([&] { x.set_grad(ones({3})); }), "attempting to assign a gradient of size '[3]' to a tensor of size '[2]'"));
+  CHECK(has(refused<Error>([&] { x.set_grad(ones({3})); }),
+            "attempting to assign a gradient of size '[3]' to a tensor of size '[2]'"));
   CHECK(has(refused<Error>([&] { autograd::grad((x * 2).sum(), leaf({1.0})); }), "appears to not have been used in the graph"));
-  CHECK(refused<Error>([&] { autograd::grad((x * 2).sum(), ones({1})); }) == "One of the differentiated Tensors does not require grad");
+  CHECK(refused<Error>([&] { autograd::grad((x * 2).sum(), ones({1})); }) ==
+        "One of the differentiated Tensors does not require grad");
 }
 
 TEST_CASE("autograd: hooks see the summed gradient, may change it, and can be taken back") {

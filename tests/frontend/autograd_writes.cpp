@@ -25,7 +25,8 @@ std::string refused(F f) {
 TEST_CASE("autograd writes: a leaf and its views refuse them in grad mode") {
   Tensor x = leaf({1.0, 2.0});
   CHECK(refused([&] { x.add_(1); }) == "a leaf Variable that requires grad is being used in an in-place operation.");
-  CHECK(refused([&] { x(slice(0, 1)).add_(1); }) == "a view of a leaf Variable that requires grad is being used in an in-place operation.");
+  CHECK(refused([&] { x(slice(0, 1)).add_(1); }) ==
+        "a view of a leaf Variable that requires grad is being used in an in-place operation.");
   CHECK(refused([&] { x(0) = 3; }) == "a view of a leaf Variable that requires grad is being used in an in-place operation.");
   const NoGradGuard off;
   x.add_(1);
@@ -142,7 +143,9 @@ TEST_CASE("autograd writes: views of a leaf made without grad mode are constants
   }
   CHECK_FALSE(v.requires_grad());
   CHECK_FALSE((v * 2).requires_grad());
-  CHECK(refused([&] { v.add_(1); }).starts_with("A view was created in no_grad mode and is being modified inplace with grad mode enabled."));
+  CHECK(refused([&] {
+          v.add_(1);
+        }).starts_with("A view was created in no_grad mode and is being modified inplace with grad mode enabled."));
   CHECK(refused([&] {
           Tensor y = x * 2;
           y(slice(0, 1)).detach_();

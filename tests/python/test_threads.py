@@ -142,5 +142,14 @@ def test_interrupt_stops_a_sort():
     interrupted("big = T.rand(15_000_000); big[0].item(); y = big.sort().values", 0.1)
 
 
+def test_interrupt_stops_a_sort_that_begins():
+    """While it still gets its memory, of which it needs hundreds of megabytes."""
+    interrupted("big = T.rand(40_000_000); big[0].item(); y = big.sort().values", 0.02)
+
+
+def test_interrupt_stops_a_sort_along_the_first_dim():
+    interrupted("big = T.rand(1000, 20_000); big[0, 0].item(); y = big.sort(0).values", 0.02)
+
+
 def test_interrupt_stops_draws():
     interrupted("y = T.randn(100_000_000)", 0.1)

@@ -59,7 +59,7 @@ class GradFn {
   std::string name() const;  // as PyTorch names it: "MulBackward0"
   // Where its gradients go, one an operand; none where an operand requires no grad.
   std::vector<std::pair<GradFn, std::int64_t>> next_functions() const;
-  const void* id() const;  // equal for the same step
+  const void* id() const;   // equal for the same step
   Tensor variable() const;  // of an AccumulateGrad: the leaf
 
   struct Impl;  // internal
@@ -155,18 +155,24 @@ class Function {
     }();
     constexpr bool one = std::is_same_v<std::remove_const_t<decltype(result)>, Tensor>;
     std::vector<Tensor> outputs;
-    if constexpr (one) outputs.push_back(result);
-    else outputs = result;
+    if constexpr (one)
+      outputs.push_back(result);
+    else
+      outputs = result;
     const Tensor inputs[] = {tensors...};
     outputs = with_gradient(
         inputs, outputs, name(),
         [context](std::span<const Tensor> gradients) -> std::vector<Tensor> {
-          if constexpr (one) return as_list(F::backward(*context, gradients[0]));
-          else return as_list(F::backward(*context, gradients));
+          if constexpr (one)
+            return as_list(F::backward(*context, gradients[0]));
+          else
+            return as_list(F::backward(*context, gradients));
         },
         [context] { context->release(); });
-    if constexpr (one) return outputs[0];
-    else return outputs;
+    if constexpr (one)
+      return outputs[0];
+    else
+      return outputs;
   }
 
  private:
