@@ -39,13 +39,6 @@ RecurrentOptions packed(Arguments& a) {
 std::pair<Tensor, Tensor> pair(const RecurrentResult& r) { return {r.output, r.hidden}; }
 std::tuple<Tensor, Tensor, Tensor> triple(const LstmResult& r) { return {r.output, r.hidden, r.cell}; }
 
-F::EmbeddingOptions embedding_options(Arguments& a, std::size_t padding, std::size_t by_frequency) {
-  F::EmbeddingOptions o;
-  o.padding_idx = a.integer_or_none(padding);
-  o.scale_grad_by_freq = a.boolean(by_frequency);
-  return o;
-}
-
 const Rows rows{
     {"batch_norm(Tensor input, Tensor? running_mean, Tensor? running_var, Tensor? weight=None, Tensor? bias=None, bool "
      "training=False, float momentum=0.1, float eps=1e-05)",
@@ -55,13 +48,6 @@ const Rows rows{
                             a.number(6), a.number(7));
      },
      "Each channel normalised over the batch, or with running statistics."},
-    {"batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool training, float "
-     "momentum, float eps, bool cudnn_enabled)",
-     function,
-     [](Arguments& a) {
-       return F::batch_norm(a.in(0), a.tensor_or_none(3), a.tensor_or_none(4), a.tensor_or_none(1), a.tensor_or_none(2), a.boolean(5),
-                            a.number(6), a.number(7));
-     }},
     {"instance_norm(Tensor input, Tensor? running_mean=None, Tensor? running_var=None, Tensor? weight=None, Tensor? bias=None, bool "
      "use_input_stats=True, float momentum=0.1, float eps=1e-05)",
      functional,
@@ -70,13 +56,6 @@ const Rows rows{
                                a.boolean(5), a.number(6), a.number(7));
      },
      "Each sample's channel normalised by itself."},
-    {"instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool use_input_stats, "
-     "float momentum, float eps, bool cudnn_enabled)",
-     function,
-     [](Arguments& a) {
-       return F::instance_norm(a.in(0), a.tensor_or_none(3), a.tensor_or_none(4), a.tensor_or_none(1), a.tensor_or_none(2),
-                               a.boolean(5), a.number(6), a.number(7));
-     }},
     {"group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05)", functional,
      [](Arguments& a) {
        return group_norm(a.in(0), a.integer(1), a.tensor_or_none(2), a.tensor_or_none(3), a.number(4));
@@ -97,18 +76,9 @@ const Rows rows{
      "scale_grad_by_freq=False, bool sparse=False)",
      functional,
      [](Arguments& a) {
-       F::EmbeddingOptions o = embedding_options(a, 2, 5);
-       o.max_norm = a.number_or_none(3);
-       o.norm_type = a.number(4);
-       return F::embedding(a.in(0), a.tensor(1), o);
+       return F::embedding(a.in(0), a.tensor(1), {a.integer_or_none(2), a.number_or_none(3), a.number(4), a.boolean(5)});
      },
      "Rows of a table by their numbers."},
-    {"embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False)", function,
-     [](Arguments& a) {
-       F::EmbeddingOptions o = embedding_options(a, 2, 3);
-       if (*o.padding_idx == -1) o.padding_idx.reset();
-       return F::embedding(a.tensor(1), a.tensor(0), o);
-     }},
     {"embedding_bag(Tensor input, Tensor weight, Tensor? offsets=None, float? max_norm=None, float norm_type=2, bool "
      "scale_grad_by_freq=False, str mode=\"mean\", bool sparse=False, Tensor? per_sample_weights=None, bool "
      "include_last_offset=False, int? padding_idx=None)",
