@@ -15,7 +15,8 @@ namespace braze {
 #define BRAZE_GRADIENT_NAMES(X)                                                                                                    \
   X(None)                                                                                                                          \
   X(AbsBackward0)                                                                                                                  \
-  X(AddBackward0) X(AddbmmBackward0) X(AddcdivBackward0) X(AddcmulBackward0) X(AddmmBackward0) X(AddmvBackward0) X(AddrBackward0)  \
+  X(AddBackward0)                                                                                                                  \
+  X(AddbmmBackward0) X(AddcdivBackward0) X(AddcmulBackward0) X(AddmmBackward0) X(AddmvBackward0) X(AddrBackward0)                  \
       X(AliasBackward0) X(AmaxBackward0) X(AminBackward0) X(AngleBackward0) X(AsStridedBackward0) X(BaddbmmBackward0) X(           \
           BinaryCrossEntropyBackward0) X(BinaryCrossEntropyWithLogitsBackward0) X(BmmBackward0) X(CatBackward0) X(CeluBackward0)   \
           X(CholeskyBackward0) X(ClampBackward0) X(ClampBackward1) X(ClampMaxBackward0) X(ClampMinBackward0) X(CloneBackward0) X(  \

@@ -29,7 +29,7 @@ PYTHON = {
         "PyTorch's old constructors": "BFloat16Tensor BoolTensor ByteTensor CharTensor DoubleTensor FloatTensor HalfTensor IntTensor LongTensor "
                                       "ShortTensor",
         "pickles": "save load serialization",
-        "modules": "autograd cuda distributions func linalg nn random special storage utils",
+        "modules": "autograd cuda distributions func linalg nn optim random special storage utils",
         "scripts": "as_torch",
         "views that Braze has not": "is_neg",
     },
@@ -39,6 +39,7 @@ PYTHON = {
         "memory of processes and devices that no tensor has": "is_shared share_memory_ is_pinned pin_memory is_mkldnn is_nested to_device",
     },
     "linalg": {"an exception class": "LinAlgError"},
+    "nn.functional": {"a function of Python's is its parameter": "triplet_margin_with_distance_loss"},
 }
 
 

@@ -23,14 +23,14 @@ def test_coverage_is_up_to_date():
     assert done.returncode == 0, done.stdout
 
 
-MODULES = ("cuda", "distributions", "distributions.constraints", "linalg", "nn", "nn.functional", "random", "return_types", "serialization", "special",
-           "storage", "utils", "utils.data")
+MODULES = ("cuda", "distributions", "distributions.constraints", "linalg", "nn", "nn.functional", "nn.init", "nn.modules", "nn.parameter", "nn.utils",
+           "nn.utils.rnn", "optim", "optim.lr_scheduler", "random", "return_types", "serialization", "special", "storage", "utils", "utils.data")
 
 
 def test_submodules():
     for name in MODULES:
         module = importlib.import_module("braze." + name)
-        assert module.__doc__ and all(hasattr(module, n) for n in module.__all__), name
+        assert module.__doc__ and all(hasattr(module, n) for n in getattr(module, "__all__", ())), name
         at = T
         for part in name.split("."):
             at = getattr(at, part)
@@ -52,7 +52,8 @@ def explanation(owner, name, value):
     """What a docstring says beside signatures."""
     if isinstance(getattr(owner, "__slots__", None), dict) and name in owner.__slots__:
         return owner.__slots__[name]
-    text = (value.__doc__ or "").strip()
+    # What overrides a method that is explained needs no words of its own.
+    text = (value.__doc__ or (inspect.getdoc(value) if inspect.isclass(owner) else None) or "").strip()
     for signature, _, _ in getattr(value, "__rows__", ()):
         text = text.replace(signature.partition("->")[0].strip(), "")
     return len(text.replace("-> Tensor", "").strip()) > 3

@@ -1,9 +1,7 @@
 """torch.nn: modules, and the functions below them. https://pytorch.org/docs/stable/nn.html"""
-from .._absent import absent
-from . import functional, init, parameter, utils
-from . import modules
+from .._absent import absent as _absent
+from . import functional, init, modules, parameter, utils
 from .modules import *  # noqa: F403
 from .parameter import Buffer, Parameter
 
-__all__ = ["Buffer", "Parameter", "functional", "init", "modules", "parameter", "utils", *modules.__all__]
-__getattr__ = absent(__name__)
+__getattr__ = _absent(__name__)

@@ -85,13 +85,3 @@ class LocalResponseNorm(Layer):
 
     def extra_repr(self):
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
-
-
-class CrossMapLRN2d(LocalResponseNorm):
-    """LocalResponseNorm whose windows of an even size reach further up. https://pytorch.org/docs/stable/generated/torch.nn.LocalResponseNorm.html"""
-
-    def __init__(self, size, alpha=1e-4, beta=0.75, k=1):
-        super().__init__(size, alpha, beta, k)
-
-    def forward(self, input):
-        return super().forward(input.flip(1)).flip(1)

@@ -15,6 +15,8 @@ class PackedSequence(_fields):
     """The steps of sequences, longest first: data of all samples that have a first step, then a second, ...
     https://pytorch.org/docs/stable/generated/torch.nn.utils.rnn.PackedSequence.html"""
 
+    __slots__ = ()
+
     def __new__(cls, data, batch_sizes=None, sorted_indices=None, unsorted_indices=None):
         if unsorted_indices is None:
             unsorted_indices = invert_permutation(sorted_indices)

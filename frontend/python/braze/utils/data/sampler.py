@@ -47,6 +47,7 @@ class RandomSampler(Sampler[int]):
 
     @property
     def num_samples(self):
+        """How many indices there are."""
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self):

@@ -1,0 +1,52 @@
+"""Training as one program: what is compiled, what runs, where results lie."""
+import copy
+import pickle
+
+import braze as T
+from braze import nn
+
+
+def mlp():
+    T.manual_seed(0)
+    return nn.Sequential(nn.Linear(20, 32), nn.ReLU(), nn.Linear(32, 5))
+
+
+def train(model, optimizer, steps, x, y):
+    losses = []
+    for _ in range(steps):
+        optimizer.zero_grad()
+        loss = nn.functional.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def test_every_optimizer_learns():
+    x = T.rand(64, 20)
+    y = x[:, :5].argmax(1)
+    for make in (lambda p: T.optim.SGD(p, lr=0.5, momentum=0.9), lambda p: T.optim.Adam(p, lr=0.02), lambda p: T.optim.AdamW(p, lr=0.02),
+                 lambda p: T.optim.RMSprop(p, lr=0.01), lambda p: T.optim.Adagrad(p, lr=0.1), lambda p: T.optim.NAdam(p, lr=0.02),
+                 lambda p: T.optim.RAdam(p, lr=0.1), lambda p: T.optim.Adamax(p, lr=0.02)):
+        model = mlp()
+        losses = train(model, make(model.parameters()), 60, x, y)
+        assert losses[-1] < 0.7 * losses[0], (make(model.parameters()), losses)
+
+
+def test_parameters_are_updated_in_their_own_memory():
+    model = mlp()
+    optimizer = T.optim.Adam(model.parameters(), lr=0.01)
+    before = [p.data_ptr() for p in model.parameters()]
+    train(model, optimizer, 3, T.rand(8, 20), T.arange(8) % 5)
+    assert [p.data_ptr() for p in model.parameters()] == before
+
+
+def test_copies_and_pickles_are_apart():
+    model = mlp()
+    optimizer = T.optim.SGD(model.parameters(), lr=0.1)
+    for twin in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+        assert type(twin[0].weight) is nn.Parameter and twin[0].weight.requires_grad
+        train(model, optimizer, 1, T.rand(8, 20), T.arange(8) % 5)
+        assert not twin[0].weight.equal(model[0].weight)
+        twin.load_state_dict(model.state_dict())
+        assert twin[0].weight.equal(model[0].weight)
