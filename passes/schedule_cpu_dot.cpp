@@ -222,14 +222,25 @@ class Contract {
     emit_.close();
   }
 
-  // Blocks of held_ rows; past the last row, the last one is computed again and not kept.
+  // Blocks of held_ rows, and one of half as many where no more are left; past the last row, that one is computed again and not kept.
   void multiply(const ir::BlockRange& depth) {
-    const ValueId held = emit_.number(held_);
-    const ValueId blocks = emit_.quo(emit_.add(rows_.count.value, emit_.number(held_ - 1)), held);
+    const std::int64_t half = held_ / 2;
+    const ValueId held = emit_.number(held_), count = rows_.count.value, zero = emit_.number(0);
+    const ValueId blocks = emit_.quo(emit_.add(count, emit_.number(held_ - half - 1)), held);
     const ValueId block = emit_.open(LoopKind::serial, Size::of_value(blocks));
-    const ValueId first = emit_.mul(block, held), last = emit_.sub(rows_.count.value, emit_.number(1));
+    multiply_rows(depth, emit_.mul(block, held), held_);
+    emit_.close();
+    const ValueId rest = emit_.mul(blocks, held);
+    const ValueId some = emit_.max(zero, emit_.min(emit_.sub(count, rest), emit_.number(1)));
+    emit_.open(LoopKind::serial, Size::of_value(some));
+    multiply_rows(depth, rest, half);
+    emit_.close();
+  }
+
+  void multiply_rows(const ir::BlockRange& depth, ValueId first, std::int64_t count) {
+    const ValueId last = emit_.sub(rows_.count.value, emit_.number(1));
     std::vector<ValueId> rows, sums;
-    for (std::int64_t r = 0; r < held_; ++r) rows.push_back(emit_.min(emit_.add(first, emit_.number(r)), last));
+    for (std::int64_t r = 0; r < count; ++r) rows.push_back(emit_.min(emit_.add(first, emit_.number(r)), last));
     const ValueId lane = open_lanes();
     for (const ValueId row : rows) sums.push_back(builder().load(strip_at(sums_, row, lane)));
     const ValueId k = emit_.open(LoopKind::serial, depth.count);
@@ -244,7 +255,6 @@ class Contract {
     }
     const std::vector<ValueId> results = emit_.close();
     for (std::size_t r = 0; r < results.size(); ++r) builder().store(strip_at(sums_, rows[r], lane), results[r]);
-    emit_.close();
     emit_.close();
   }
 
