@@ -116,3 +116,7 @@ TensorFunction jacfwd(TensorFunction f, std::size_t argument = 0);
 TensorFunction hessian(TensorFunction f, std::size_t argument = 0);
 
 }  // namespace braze::func
+
+namespace braze {
+using func::vmap;  // as torch.vmap
+}
