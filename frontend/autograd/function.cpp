@@ -32,12 +32,13 @@ class UserGradient final : public CustomGradient {
     }
     for (const Tensor& t : out) out_.push_back({t.dtype(), t.sizes()});
   }
-  ~UserGradient() override { let_go(); }
 
   void add_output(const engine::Value& value) { outputs.push_back(value.type_ref()); }
   std::string name() const override { return name_; }
   bool reads_values() const override { return true; }
-  void release() override { let_go(); }
+  void release() override {
+    if (release_) std::exchange(release_, nullptr)();
+  }
 
   std::vector<engine::Value> pull(std::span<const engine::Value> cotangents) override {
     std::vector<Tensor> gradients;
@@ -83,10 +84,6 @@ class UserGradient final : public CustomGradient {
       gradient = (dims.empty() ? gradient : gradient.sum(dims)).reshape(wanted);
     }
     return read_as(checked(gradient), in_[k].type, {});
-  }
-
-  void let_go() {
-    if (release_) std::exchange(release_, nullptr)();
   }
 
   bool materialize_;

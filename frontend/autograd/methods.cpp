@@ -73,6 +73,26 @@ bool AutogradMethods::is_leaf() const {
   return impl.leaf || !braze::requires_grad(impl);
 }
 
+namespace {
+
+bool repeats_elements(const TensorImpl& impl) {
+  if (!impl.geometry) return false;
+  for (std::size_t i = 0; i < impl.geometry->sizes.size(); ++i)
+    if (impl.geometry->strides[i] == 0 && impl.geometry->sizes[i] > 1) return true;
+  return false;
+}
+
+// Gradients are gathered as elements of the storage: elements that share a place would share a gradient. They get places of their own.
+void unroll(TensorImpl& impl) {
+  const Dims sizes = sizes_of(*impl.type);
+  impl.storage = StoragePointer::adopt(new Storage(read_as(impl, impl.dtype(), {}), false));
+  impl.base = {};
+  impl.conjugate = false;
+  impl.set_layout(impl.dtype(), {0, sizes, contiguous_strides(sizes)});
+}
+
+}  // namespace
+
 Tensor& AutogradMethods::requires_grad_(bool on) {
   TensorImpl& impl = checked(self_of(this));
   if (!impl.leaf && braze::requires_grad(impl)) {
@@ -84,6 +104,7 @@ Tensor& AutogradMethods::requires_grad_(bool on) {
   require(!on || is_float(impl.dtype()) || is_complex(impl.dtype()),
           "only Tensors of floating point and complex dtype can require gradients");
   if (on) {
+    if (repeats_elements(impl)) unroll(impl);
     AutogradMeta& meta = meta_of(impl);
     meta.tensor = &impl;
     meta.source = {};

@@ -255,6 +255,12 @@ TEST_CASE("autograd: a leaf of no elements, and one that lies transposed") {
   CHECK(x.grad().strides() == Sizes{1, 3});
 }
 
+TEST_CASE("autograd: a leaf whose elements share a place has a gradient for each") {
+  const Tensor x = zeros({1}).expand({3}).requires_grad_();
+  (x * tensor({1.0, 2.0, 3.0})).sum().backward();
+  CHECK(floats(x.grad()) == Floats{1, 2, 3});
+}
+
 TEST_CASE("autograd: forward, backward and an update are one program, and the next step compiles nothing") {
   const auto step = [](Tensor& w, const Tensor& x) {
     w.set_grad({});
