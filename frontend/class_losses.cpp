@@ -15,13 +15,20 @@ struct Classes {
   bool alone;  // without a batch
 };
 
-// `classes`, of which one outside [0, count) is an IndexError.
-Tensor checked_classes(const Tensor& classes, std::int64_t count) {
-  if (const auto beyond = known_out_of_bounds(classes, count, false)) fail<IndexError>("Target {} is out of bounds.", *beyond);
+// `given` with those to ignore made 0; of the rest one outside [0, count) is an IndexError. What is not too large is looked at here and now:
+// a check in the graph could fail later, and then each parameter that a step updates would have to keep what it was before.
+Tensor checked_classes(const Tensor& given, const Tensor& ignored, std::int64_t ignore_index, std::int64_t count) {
+  const Tensor classes = ignored.defined() ? where(ignored, 0, given) : given;
+  if (given.numel() <= checked_at_the_call && !engine::tracing()) {
+    for (const std::int64_t c : given.eval().to_vector<std::int64_t>())
+      require<IndexError>((c >= 0 && c < count) || (ignored.defined() && c == ignore_index), "Target {} is out of bounds.", c);
+    return classes;
+  }
   const Tensor counted = where(classes < 0, count, classes);
-  const engine::Value given = read(checked(counted), here());
-  return wrap(engine::record(ir::Op::wrap_index, {&given, 1}, ir::WrapIndex{count}, here()));
+  const engine::Value value = read(checked(counted), here());
+  return wrap(engine::record(ir::Op::wrap_index, {&value, 1}, ir::WrapIndex{count}, here()));
 }
+Tensor checked_classes(const Tensor& given, std::int64_t count) { return checked_classes(given, {}, 0, count); }
 
 Classes classes_of(const Tensor& input, const Tensor& target, std::int64_t ignore_index) {
   Classes c;
@@ -32,7 +39,7 @@ Classes classes_of(const Tensor& input, const Tensor& target, std::int64_t ignor
     fail("expected scalar type Long but found {}", info(target.dtype()).scalar_name);
   classes = classes.to(DType::i64).unsqueeze(1);
   c.ignored = classes == ignore_index;
-  c.classes = checked_classes(where(c.ignored, 0, classes), c.input.size(1));
+  c.classes = checked_classes(classes, c.ignored, ignore_index, c.input.size(1));
   return c;
 }
 

@@ -7,6 +7,7 @@
 
 #include "braze/braze.h"
 #include "braze/host.h"
+#include "frontend/engine/engine.h"
 #include "frontend/python/autograd.h"
 #include "frontend/python/data.h"
 #include "frontend/python/generator.h"
@@ -145,6 +146,7 @@ void add_engine(nb::module_& m) {
     for (const std::string& line : log_lines) lines.append(nb::str(line.c_str()));
     return lines;
   });
+  m.def("is_tracing", [] { return engine::tracing(); });
   m.def("statistics", [] {
     const EngineStatistics s = engine_statistics();
     nb::dict d;

@@ -4,7 +4,7 @@ import copy
 import math
 import warnings
 
-from .. import Tensor, enable_grad, float32, no_grad, tensor, zeros_like
+from .. import Tensor, _braze, enable_grad, float32, no_grad, tensor, zeros_like
 from ..nn.modules.hooks import Hooks
 
 
@@ -246,13 +246,23 @@ class PerParameter(Optimizer):
         if closure is not None:
             with enable_grad():
                 loss = closure()
+        updated = []
         with no_grad():
             for group in self.param_groups:
                 for param in group["params"]:
                     if param.grad is not None:
                         gradient = -param.grad if group.get("maximize") else param.grad
                         self._update(param, gradient, self.state[param], group)
+                        updated += [param, *(value for value in self.state[param].values() if isinstance(value, Tensor))]
+        run(updated)
         return loss
+
+
+def run(tensors):
+    """Computes what a step has changed, and all that it comes from, as one program: forward, backward and update. Otherwise the parameters
+    that a step started from would belong to nobody, and each later step would compute all earlier ones again."""
+    if tensors and not _braze.is_tracing():
+        _braze._functions[""]["eval"](tuple(tensors))
 
 
 def set_number(state, name, number):
