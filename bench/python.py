@@ -47,8 +47,9 @@ def recording(torch):
     torch.eval((a, b))
     column = torch.ones(16, 1)
     torch.eval((column,))
+    written = torch.ones(16)
     for name, body, check in (("a + b", lambda: a + b, 2.0), ("a * 2.0", lambda: a * 2.0, 2.0), ("2 - a", lambda: 2 - a, 1.0),
-                              ("a.add_(b)", lambda: a.clone().add_(b), 2.0), ("a.sum()", lambda: a.sum(), 16.0),
+                              ("a.add_(b)", lambda: written.add_(b), 2.0), ("a.sum()", lambda: a.sum(), 16.0),
                               ("a[1:]", lambda: a[1:], 1.0), ("torch.exp(a)", lambda: torch.exp(a), numpy.exp(numpy.float32(1)))):
         got = body()
         assert numpy.allclose(got.tolist(), check), (name, got)
