@@ -30,9 +30,10 @@ Tensor weights_of(const Tensor& scores, bool masked) {
 Tensor scaled_dot_product_attention(const In& query, const Tensor& key, const Tensor& value, const AttentionOptions& options) {
   const Tensor& q = require_tensor("scaled_dot_product_attention", query);
   const SourceLine line(query.where());
-  require(q.dtype() == key.dtype() && q.dtype() == value.dtype(),
-          "Expected query, key, and value to have the same dtype, but got query.dtype: {} key.dtype: {} and value.dtype: {} instead.",
-          info(q.dtype()).torch_name, info(key.dtype()).torch_name, info(value.dtype()).torch_name);
+  require(
+      q.dtype() == key.dtype() && q.dtype() == value.dtype(),
+      "Expected query, key, and value to have the same dtype, but got query.dtype: {} key.dtype: {} and value.dtype: {} instead.",
+      info(q.dtype()).torch_name, info(key.dtype()).torch_name, info(value.dtype()).torch_name);
   require(q.dim() >= 2 && key.dim() >= 2 && value.dim() >= 2,
           "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: {}, key.dim: {} and value.dim: {} "
           "instead.",
@@ -54,8 +55,7 @@ Tensor scaled_dot_product_attention(const In& query, const Tensor& key, const Te
   const DType type = compute_type(q.dtype());
   const double scale = options.scale.value_or(1 / std::sqrt(static_cast<double>(q.size(-1))));
   Tensor scores = matmul(q.to(type), keys.to(type).transpose(-2, -1)) * scale;
-  if (options.is_causal)
-    scores = where(positions(q.size(-2)).unsqueeze(1) >= positions(key.size(-2)), scores, minus_infinity);
+  if (options.is_causal) scores = where(positions(q.size(-2)).unsqueeze(1) >= positions(key.size(-2)), scores, minus_infinity);
   if (mask.defined()) scores = scores + added(mask, type);
   const Tensor weights = dropout(weights_of(scores, mask.defined()), options.dropout_p, options.dropout_p > 0);
   return matmul(weights, values.to(type)).to(q.dtype());
@@ -71,7 +71,7 @@ Tensor excluded(const Tensor& mask, DType type) {
 
 void require_mask(std::string_view name, const Tensor& mask) {
   require(!mask.defined() || mask.dtype() == DType::boolean || is_float(mask.dtype()),
-                          "only bool and floating types of {} are supported", name);
+          "only bool and floating types of {} are supported", name);
 }
 
 struct Projected {
@@ -99,12 +99,12 @@ std::pair<Tensor, Tensor> multi_head_attention_forward(const In& query, const Te
                                                        const MultiHeadOptions& o) {
   const Tensor& given = require_tensor("multi_head_attention_forward", query);
   const SourceLine line(query.where());
-  require(given.dim() == 2 || given.dim() == 3,
-                          "query should be unbatched 2D or batched 3D tensor but received {}-D query tensor", given.dim());
+  require(given.dim() == 2 || given.dim() == 3, "query should be unbatched 2D or batched 3D tensor but received {}-D query tensor",
+          given.dim());
   const bool batched = given.dim() == 3;
   require(key.dim() == given.dim() && value.dim() == given.dim(),
-                          "For {} (3-D) `query`, expected `key` and `value` to be 3-D but found {}-D and {}-D tensors respectively",
-                          batched ? "batched" : "unbatched", key.dim(), value.dim());
+          "For {} (3-D) `query`, expected `key` and `value` to be 3-D but found {}-D and {}-D tensors respectively",
+          batched ? "batched" : "unbatched", key.dim(), value.dim());
   require_mask("key_padding_mask", o.key_padding_mask);
   require_mask("attn_mask", o.attn_mask);
   const bool one = given.impl() == key.impl() && key.impl() == value.impl();
@@ -114,8 +114,8 @@ std::pair<Tensor, Tensor> multi_head_attention_forward(const In& query, const Te
   const std::int64_t length = q.size(0), batch = q.size(1), width = q.size(2), heads = o.num_heads, part = width / heads;
   require(part * heads == width, "embed_dim {} not divisible by num_heads {}", width, heads);
   require(k.size(0) == v.size(0) && k.size(1) == v.size(1),
-                          "key shape torch.Size([{}]) does not match value shape torch.Size([{}])", fmt::join(k.sizes(), ", "),
-                          fmt::join(v.sizes(), ", "));
+          "key shape torch.Size([{}]) does not match value shape torch.Size([{}])", fmt::join(k.sizes(), ", "),
+          fmt::join(v.sizes(), ", "));
   Projected p = project(q, k, v, o);
   std::int64_t extra = 0;
   const auto append = [&](Tensor& x, const Tensor& row) { x = cat({x, row.expand({1, batch, width})}, 0); };
@@ -147,9 +147,8 @@ std::pair<Tensor, Tensor> multi_head_attention_forward(const In& query, const Te
   }
   if (o.key_padding_mask.defined()) {
     const Tensor padding = batched ? o.key_padding_mask : o.key_padding_mask.unsqueeze(0);
-    require(padding.sizes() == (Sizes{batch, sources}),
-                            "expecting key_padding_mask shape of ({}, {}), but got torch.Size([{}])", batch, sources,
-                            fmt::join(padding.sizes(), ", "));
+    require(padding.sizes() == (Sizes{batch, sources}), "expecting key_padding_mask shape of ({}, {}), but got torch.Size([{}])",
+            batch, sources, fmt::join(padding.sizes(), ", "));
     const Tensor keys = excluded(padding, type).reshape({batch, 1, 1, sources});
     mask = mask.defined() ? mask + keys : keys;
   }

@@ -50,9 +50,7 @@ Tensor numbers(const Tensor& input) {
   return positions(input.size(1)).reshape(sizes);
 }
 
-Tensor pick(const Tensor& input, const Tensor& classes) {
-  return where(numbers(input) == classes, input, 0).sum(1, true);
-}
+Tensor pick(const Tensor& input, const Tensor& classes) { return where(numbers(input) == classes, input, 0).sum(1, true); }
 
 // One weight for each class along dim 1.
 Tensor weights_along(const Tensor& weight, const Tensor& input) {
@@ -75,8 +73,7 @@ struct Weighed {
 Weighed negative_likelihood(const Tensor& log_probabilities, const Classes& c, const Tensor& weight) {
   const Tensor& x = log_probabilities;
   const Tensor counted = where(c.ignored, 0, full({}, 1, {x.dtype()}));
-  const Tensor weights =
-      weight.defined() ? counted * pick(weights_along(weight, x).expand(x.sizes()), c.classes) : counted;
+  const Tensor weights = weight.defined() ? counted * pick(weights_along(weight, x).expand(x.sizes()), c.classes) : counted;
   // Where a target is ignored nothing of the input may reach the loss, infinities neither.
   return {where(c.ignored, 0, -weights * pick(x, c.classes)), weights};
 }
@@ -93,7 +90,8 @@ void require_class_shapes(const Tensor& input, const Tensor& target) {
   require<ValueError>(rank > 0, "Expected 1 or more dimensions (got {})", rank);
   if (rank == 1) {
     require(target.dim() <= 1, "0D or 1D target tensor expected, multi-target not supported");
-    require(target.numel() == 1, "size mismatch (got input: {}, target: {})", sizes_text(input.sizes()), sizes_text(target.sizes()));
+    require(target.numel() == 1, "size mismatch (got input: {}, target: {})", sizes_text(input.sizes()),
+            sizes_text(target.sizes()));
     return;
   }
   const std::int64_t batch = target.dim() > 0 ? target.size(0) : 1;
@@ -123,8 +121,7 @@ Tensor soft_cross_entropy(const Tensor& input, const Tensor& target, const Tenso
   return -each.sum() / (static_cast<double>(input.numel()) / static_cast<double>(classes));
 }
 
-Tensor class_cross_entropy(const Classes& c, const Tensor& weight, std::string_view reduction,
-                           double label_smoothing) {
+Tensor class_cross_entropy(const Classes& c, const Tensor& weight, std::string_view reduction, double label_smoothing) {
   const Tensor log_probabilities = log_softmax(c.input, 1);
   const Weighed nll = negative_likelihood(log_probabilities, c, weight);
   if (label_smoothing == 0) return finish(nll, c.alone, reduction);
@@ -136,7 +133,8 @@ Tensor class_cross_entropy(const Classes& c, const Tensor& weight, std::string_v
 
 }  // namespace
 
-Tensor nll_loss(const In& input, const Tensor& target, const Tensor& weight, std::int64_t ignore_index, std::string_view reduction) {
+Tensor nll_loss(const In& input, const Tensor& target, const Tensor& weight, std::int64_t ignore_index,
+                std::string_view reduction) {
   const Tensor& x = require_tensor("nll_loss", input);
   require_reduction(reduction);
   require_class_shapes(x, target);
@@ -159,9 +157,10 @@ Tensor cross_entropy(const In& input, const Tensor& target, const Tensor& weight
   const SourceLine line(input.where());
   if (!is_float(x.dtype())) not_implemented_for("log_softmax_lastdim_kernel_impl", x.dtype());
   const std::int64_t classes = x.dim() == 1 ? x.size(0) : x.size(1);
-  require(!weight.defined() || (weight.dim() == 1 && weight.numel() == classes),
-          "cross_entropy: weight tensor should be defined either for all {} classes or no classes but got weight tensor of shape: {}",
-          classes, weight.defined() ? sizes_text(weight.sizes()) : "");
+  require(
+      !weight.defined() || (weight.dim() == 1 && weight.numel() == classes),
+      "cross_entropy: weight tensor should be defined either for all {} classes or no classes but got weight tensor of shape: {}",
+      classes, weight.defined() ? sizes_text(weight.sizes()) : "");
   return in_compute_type(x, [&](const Tensor& x) {
     if (soft) return soft_cross_entropy(x, target, weight, reduction, label_smoothing);
     return class_cross_entropy(classes_of(x, target, ignore_index), weight, reduction, label_smoothing);

@@ -29,8 +29,10 @@ Tensor padded(const Tensor& targets, SizesView lengths, std::int64_t longest) {
     for (std::int64_t i = 0; i < longest; ++i) at.push_back(i < n ? start + i : 0);
     start += n;
   }
-  require(targets.numel() == start, "Expected tensor to have size at least {}, but got size {} for argument #2 'targets' (while checking "
-          "arguments for ctc_loss_cpu)", start, targets.numel());
+  require(targets.numel() == start,
+          "Expected tensor to have size at least {}, but got size {} for argument #2 'targets' (while checking "
+          "arguments for ctc_loss_cpu)",
+          start, targets.numel());
   const auto rows = static_cast<std::int64_t>(lengths.size());
   if (longest == 0) return zeros({rows, 0}, {DType::i64});
   return targets.index_select(0, from_data(at.data(), {static_cast<std::int64_t>(at.size())})).reshape({rows, longest});
@@ -46,7 +48,8 @@ Alignment align(const Tensor& targets, std::int64_t blank) {
   const Tensor blanks = full({batch, count + 1}, blank, {DType::i64});
   const Tensor between = stack({blanks.narrow(1, 0, count), targets}, 2).reshape({batch, 2 * count});
   const Tensor labels = cat({between, blanks.narrow(1, 0, 1)}, 1);
-  const Tensor before = braze::pad(labels.narrow(1, 0, std::max<std::int64_t>(2 * count - 1, 0)), {std::min<std::int64_t>(2, 2 * count + 1), 0}, blank);
+  const Tensor before = braze::pad(labels.narrow(1, 0, std::max<std::int64_t>(2 * count - 1, 0)),
+                                   {std::min<std::int64_t>(2, 2 * count + 1), 0}, blank);
   return {labels, (labels != blank) & (labels != before)};
 }
 
@@ -57,7 +60,9 @@ Tensor shifted(const Tensor& x, std::int64_t by) {
   return braze::pad(x.narrow(1, 0, n - by), {by, 0}, minus_infinity);
 }
 
-Tensor as_tensor(SizesView numbers) { return from_data(std::span<const std::int64_t>(numbers).data(), {static_cast<std::int64_t>(numbers.size())}); }
+Tensor as_tensor(SizesView numbers) {
+  return from_data(std::span<const std::int64_t>(numbers).data(), {static_cast<std::int64_t>(numbers.size())});
+}
 Tensor as_column(SizesView numbers) { return as_tensor(numbers).unsqueeze(1); }
 
 }  // namespace
@@ -81,8 +86,10 @@ Tensor ctc_loss(const In& log_probs, const Tensor& targets, SizesView input_leng
     longest = std::max(longest, n);
   }
   for (const std::int64_t n : input_lengths)
-    require(n >= 0 && n <= frames, "Expected input_lengths to have value at most {}, but got value {} (while checking arguments for "
-            "ctc_loss_cpu)", frames, n);
+    require(n >= 0 && n <= frames,
+            "Expected input_lengths to have value at most {}, but got value {} (while checking arguments for "
+            "ctc_loss_cpu)",
+            frames, n);
   const Tensor numbers = targets.to(DType::i64);
   require(alone || numbers.dim() == 1 || (numbers.dim() == 2 && numbers.size(0) == batch && numbers.size(1) >= longest),
           "Expected targets of batch size {} and at least {} labels, but got {}", batch, longest, sizes_text(numbers.sizes()));

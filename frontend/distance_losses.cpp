@@ -27,13 +27,15 @@ Tensor hinge_embedding_loss(const In& input, const Tensor& target, double margin
   });
 }
 
-Tensor cosine_embedding_loss(const In& input1, const Tensor& input2, const Tensor& target, double margin, std::string_view reduction) {
+Tensor cosine_embedding_loss(const In& input1, const Tensor& input2, const Tensor& target, double margin,
+                             std::string_view reduction) {
   const Tensor& first = require_tensor("cosine_embedding_loss", input1);
   require_reduction(reduction);
   require(target.dim() <= 1, "0D or 1D target tensor expected, multi-target not supported");
   const std::int64_t rank = target.dim() + 1;
-  require(first.dim() == rank && input2.dim() == rank, "{}D target tensor expects {}D input tensors, but found inputs with sizes {} and {}.",
-          target.dim(), rank, sizes_text(first.sizes()), sizes_text(input2.sizes()));
+  require(first.dim() == rank && input2.dim() == rank,
+          "{}D target tensor expects {}D input tensors, but found inputs with sizes {} and {}.", target.dim(), rank,
+          sizes_text(first.sizes()), sizes_text(input2.sizes()));
   const SourceLine line(input1.where());
   const DType type = common_type({&first, &input2});
   if (!is_float(type)) not_implemented_for("cosine_embedding_loss", type);
@@ -46,7 +48,8 @@ Tensor cosine_embedding_loss(const In& input1, const Tensor& input2, const Tenso
   return reduced(each, reduction).to(type);
 }
 
-Tensor margin_ranking_loss(const In& input1, const Tensor& input2, const Tensor& target, double margin, std::string_view reduction) {
+Tensor margin_ranking_loss(const In& input1, const Tensor& input2, const Tensor& target, double margin,
+                           std::string_view reduction) {
   const Tensor& first = require_tensor("margin_ranking_loss", input1);
   require_reduction(reduction);
   require(first.dim() == input2.dim() && first.dim() == target.dim(),

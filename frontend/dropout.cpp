@@ -62,10 +62,11 @@ Tensor drop_channels(const In& input, double p, bool training, std::int64_t rank
 Tensor dropout(const In& x, double p, bool training) { return drop(x, p, training, false); }
 
 Tensor dropout1d(const In& x, double p, bool training) {
-  require(x.is_scalar() || x.tensor().dim() == 2 || x.tensor().dim() == 3,
-          "dropout1d: Expected 2D or 3D input, but received a {}D input. Note that dropout1d exists to provide channel-wise dropout on "
-          "inputs with 1 spatial dimension, a channel dimension, and an optional batch dimension (i.e. 2D or 3D inputs).",
-          x.is_scalar() ? 0 : x.tensor().dim());
+  require(
+      x.is_scalar() || x.tensor().dim() == 2 || x.tensor().dim() == 3,
+      "dropout1d: Expected 2D or 3D input, but received a {}D input. Note that dropout1d exists to provide channel-wise dropout on "
+      "inputs with 1 spatial dimension, a channel dimension, and an optional batch dimension (i.e. 2D or 3D inputs).",
+      x.is_scalar() ? 0 : x.tensor().dim());
   return drop_channels(x, p, training, 1);
 }
 

@@ -85,18 +85,21 @@ Tensor embedding_bag(const In& input, const Tensor& weight, const Tensor& offset
   const Tensor& numbers = require_tensor("embedding_bag", input);
   const SourceLine line(input.where());
   require_operands("embedding_bag", numbers, weight);
-  require<ValueError>(options.mode == "sum" || options.mode == "mean" || options.mode == "max", "mode has to be one of sum, mean or max");
-  require<NotImplementedError>(!per_sample_weights.defined() || options.mode == "sum",
-                               "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
-                               "(got mode='{}'). Please open a feature request on GitHub.",
-                               options.mode);
+  require<ValueError>(options.mode == "sum" || options.mode == "mean" || options.mode == "max",
+                      "mode has to be one of sum, mean or max");
+  require<NotImplementedError>(
+      !per_sample_weights.defined() || options.mode == "sum",
+      "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
+      "(got mode='{}'). Please open a feature request on GitHub.",
+      options.mode);
   require<ValueError>(!per_sample_weights.defined() || per_sample_weights.sizes() == numbers.sizes(),
                       "embedding_bag: If per_sample_weights ({}) is not None, then it must have the same shape as the input ({})",
                       per_sample_weights.defined() ? sizes_text(per_sample_weights.sizes()) : "", sizes_text(numbers.sizes()));
   Tensor starts = offsets;
   if (numbers.dim() == 2) {
-    require<ValueError>(!offsets.defined(), "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed "
-                                            "length sequences. However, found offsets of type Tensor");
+    require<ValueError>(!offsets.defined(),
+                        "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed "
+                        "length sequences. However, found offsets of type Tensor");
     starts = positions(numbers.size(0)) * numbers.size(1);
   } else {
     require<ValueError>(numbers.dim() == 1, "input has to be 1D or 2D Tensor, but got Tensor of dimension {}", numbers.dim());
@@ -108,7 +111,8 @@ Tensor embedding_bag(const In& input, const Tensor& weight, const Tensor& offset
   if (options.max_norm) renormalize(weight, flat, *options.max_norm, options.norm_type);
   Tensor rows = weight.index_select(0, flat);
   if (per_sample_weights.defined()) rows = rows * per_sample_weights.reshape({-1, 1});
-  const Tensor counted = options.padding_idx ? flat != padding_row(*options.padding_idx, weight.size(0)) : ones(flat.sizes(), {DType::boolean});
+  const Tensor counted =
+      options.padding_idx ? flat != padding_row(*options.padding_idx, weight.size(0)) : ones(flat.sizes(), {DType::boolean});
   return combine(rows, bags_of(flat, starts), counted, starts.size(0), options.mode);
 }
 

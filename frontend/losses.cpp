@@ -52,10 +52,11 @@ Tensor loss(std::string_view kernel, const In& input, const Tensor& target, std:
 
 void require_same_sizes(const In& input, const Tensor& target) {
   const Sizes a = input.tensor().sizes(), b = target.sizes();
-  require<ValueError>(a == b,
-                      "Using a target size (torch.Size([{}])) that is different to the input size (torch.Size([{}])) is deprecated. "
-                      "Please ensure they have the same size.",
-                      fmt::join(b, ", "), fmt::join(a, ", "));
+  require<ValueError>(
+      a == b,
+      "Using a target size (torch.Size([{}])) that is different to the input size (torch.Size([{}])) is deprecated. "
+      "Please ensure they have the same size.",
+      fmt::join(b, ", "), fmt::join(a, ", "));
 }
 
 }  // namespace
@@ -101,8 +102,8 @@ Tensor binary_cross_entropy(const In& input, const Tensor& target, const Tensor&
 Tensor binary_cross_entropy_with_logits(const In& input, const Tensor& target, const Tensor& weight, std::string_view reduction,
                                         const Tensor& pos_weight) {
   const Sizes a = require_tensor("binary_cross_entropy_with_logits", input).sizes(), b = target.sizes();
-  require<ValueError>(a == b, "Target size (torch.Size([{}])) must be the same as input size (torch.Size([{}]))", fmt::join(b, ", "),
-                      fmt::join(a, ", "));
+  require<ValueError>(a == b, "Target size (torch.Size([{}])) must be the same as input size (torch.Size([{}]))",
+                      fmt::join(b, ", "), fmt::join(a, ", "));
   require_reduction(reduction);
   const SourceLine line(input.where());
   return zip_floating("binary_cross_entropy_with_logits", input, target, [&](const Tensor& x, const Tensor& t) {
@@ -115,9 +116,7 @@ Tensor binary_cross_entropy_with_logits(const In& input, const Tensor& target, c
 
 Tensor kl_div(const In& input, const Tensor& target, std::string_view reduction, bool log_target) {
   const bool by_batch = reduction == "batchmean";
-  const auto divergence = [&](const Tensor& x, const Tensor& t) {
-    return log_target ? exp(t) * (t - x) : xlogy(t, t) - t * x;
-  };
+  const auto divergence = [&](const Tensor& x, const Tensor& t) { return log_target ? exp(t) * (t - x) : xlogy(t, t) - t * x; };
   const Tensor result = loss("kl_div", input, target, by_batch ? "sum" : reduction, {}, divergence);
   if (!by_batch) return result;
   require(input.tensor().dim() > 0, "kl_div: batchmean needs a batch dim");
@@ -133,7 +132,8 @@ Tensor poisson_nll_loss(const In& input, const Tensor& target, bool log_input, b
   });
 }
 
-Tensor gaussian_nll_loss(const In& input, const Tensor& target, const Tensor& var, bool full, double eps, std::string_view reduction) {
+Tensor gaussian_nll_loss(const In& input, const Tensor& target, const Tensor& var, bool full, double eps,
+                         std::string_view reduction) {
   const Sizes sizes = require_tensor("gaussian_nll_loss", input).sizes();
   Tensor variance = var;
   if (var.sizes() != sizes) {

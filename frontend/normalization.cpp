@@ -29,8 +29,10 @@ Tensor affine(Tensor x, const Tensor& weight, const Tensor& bias, const Sizes& s
 }
 
 void require_last_dims(const Sizes& sizes, SizesView normalized_shape) {
-  require(normalized_shape.size() > 0, "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, "
-          "but got normalized_shape = {}", sizes_text(normalized_shape));
+  require(normalized_shape.size() > 0,
+          "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, "
+          "but got normalized_shape = {}",
+          sizes_text(normalized_shape));
   const std::size_t rank = normalized_shape.size();
   require(rank <= sizes.size() &&
               std::equal(normalized_shape.begin(), normalized_shape.end(), sizes.end() - static_cast<std::ptrdiff_t>(rank)),
@@ -99,8 +101,8 @@ Tensor rms_norm(const In& x, SizesView normalized_shape, const Tensor& weight, s
   require_shape_of("weight", weight, normalized_shape);
   require_float("rms_norm", self);
   return in_compute_type(self, [&](const Tensor& x) {
-    const double least = eps.value_or(x.dtype() == DType::f64 ? std::numeric_limits<double>::epsilon()
-                                                               : std::numeric_limits<float>::epsilon());
+    const double least =
+        eps.value_or(x.dtype() == DType::f64 ? std::numeric_limits<double>::epsilon() : std::numeric_limits<float>::epsilon());
     const Tensor scale = rsqrt(square(x).mean(last_dims(normalized_shape.size()), true) + least);
     return affine(x * scale, weight, {}, Sizes(normalized_shape.begin(), normalized_shape.end()));
   });
@@ -117,9 +119,10 @@ Tensor group_norm(const In& x, std::int64_t num_groups, const Tensor& weight, co
           "Expected number of channels in input to be divisible by num_groups, but got input of shape {} and num_groups={}",
           sizes_text(sizes), num_groups);
   for (const auto& [name, tensor] : {std::pair<const char*, const Tensor&>{"weight", weight}, {"bias", bias}})
-    require(!tensor.defined() || (tensor.dim() == 1 && tensor.numel() == channels),
-            "Expected {} to be a vector of size equal to the number of channels in input, but got {} of shape {} and input of shape {}",
-            name, name, tensor.defined() ? sizes_text(tensor.sizes()) : "", sizes_text(sizes));
+    require(
+        !tensor.defined() || (tensor.dim() == 1 && tensor.numel() == channels),
+        "Expected {} to be a vector of size equal to the number of channels in input, but got {} of shape {} and input of shape {}",
+        name, name, tensor.defined() ? sizes_text(tensor.sizes()) : "", sizes_text(sizes));
   require_float("GroupNormKernelImpl", self);
   if (self.numel() == 0) return self.clone();
   return in_compute_type(self, [&](const Tensor& x) {

@@ -51,8 +51,8 @@ State step(std::string_view function, Kind kind, const In& input, const State& s
     require(x.dim() == 1 || each->size(0) == x.size(0), "Input batch size {} doesn't match hidden batch size {}", x.size(0),
             each->size(0));
   }
-  require(state.hidden.size(-1) == w.w_hh.size(1), "hidden has inconsistent hidden_size: got {}, expected {}", state.hidden.size(-1),
-          w.w_hh.size(1));
+  require(state.hidden.size(-1) == w.w_hh.size(1), "hidden has inconsistent hidden_size: got {}, expected {}",
+          state.hidden.size(-1), w.w_hh.size(1));
   const SourceLine line(input.where());
   return advance(kind, linear(x, w.w_ih, w.b_ih), state, w);
 }
@@ -86,7 +86,8 @@ Run run(Kind kind, const Tensor& inputs, const State& initial, const Weights& w,
     if (packed) {
       const std::int64_t have = state.hidden.size(0), want = batch_sizes[at];
       if (want < have) {
-        ended.push_back({rows(state.hidden, want, have - want), state.cell.defined() ? rows(state.cell, want, have - want) : Tensor{}});
+        ended.push_back(
+            {rows(state.hidden, want, have - want), state.cell.defined() ? rows(state.cell, want, have - want) : Tensor{}});
         state = {rows(state.hidden, 0, want), rows(state.cell, 0, want)};
       } else if (want > have) {  // backwards, shorter samples join later
         state.hidden = cat({state.hidden, rows(initial.hidden, have, want - have)}, 0);
@@ -124,8 +125,8 @@ LstmResult layers(std::string_view function, Kind kind, const In& input, const S
   const Tensor& given = require_tensor(function, input);
   const SourceLine line(input.where());
   const bool packed = !o.batch_sizes.empty(), alone = !packed && given.dim() == 2;
-  require(packed ? given.dim() == 2 : given.dim() == 2 || given.dim() == 3, "{}: Expected input to be 2D or 3D, got {}D tensor instead",
-          function, given.dim());
+  require(packed ? given.dim() == 2 : given.dim() == 2 || given.dim() == 3,
+          "{}: Expected input to be 2D or 3D, got {}D tensor instead", function, given.dim());
   const auto directions = static_cast<std::size_t>(o.bidirectional ? 2 : 1);
   const std::size_t cells = static_cast<std::size_t>(o.num_layers) * directions, plain = o.has_biases ? 4 : 2;
   require(cells > 0 && (params.size() == cells * plain || (kind == Kind::lstm && params.size() == cells * (plain + 1))),

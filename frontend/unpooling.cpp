@@ -31,10 +31,12 @@ Tensor max_unpool(std::string_view function, const In& input, const Tensor& indi
   const Tensor& x = require_tensor(function, input);
   const SourceLine line(input.where());
   const auto all = static_cast<std::size_t>(x.dim());
-  require(all == rank + 1 || all == rank + 2, "{}(): Input to {} should be a {}d or {}d Tensor, but got a tensor with dim: {}", function,
-          function, rank + 1, rank + 2, all);
-  require(x.sizes() == indices.sizes(), "Expected shape of indices to be same as that of the input tensor ({}) but got indices tensor "
-          "with shape: {}", sizes_text(x.sizes()), sizes_text(indices.sizes()));
+  require(all == rank + 1 || all == rank + 2, "{}(): Input to {} should be a {}d or {}d Tensor, but got a tensor with dim: {}",
+          function, function, rank + 1, rank + 2, all);
+  require(x.sizes() == indices.sizes(),
+          "Expected shape of indices to be same as that of the input tensor ({}) but got indices tensor "
+          "with shape: {}",
+          sizes_text(x.sizes()), sizes_text(indices.sizes()));
   const Sizes kernel = for_each(function, "kernel_size", kernel_size, rank);
   const Sizes steps = stride.size() == 0 ? kernel : for_each(function, "stride", stride, rank);
   const Sizes pads = for_each(function, "padding", padding, rank);
@@ -42,7 +44,8 @@ Tensor max_unpool(std::string_view function, const In& input, const Tensor& indi
   std::int64_t plane = 1, elements = 1;
   const std::size_t given = output_size.size();
   require<ValueError>(given == 0 || given == rank || given == all,
-                      "output_size should be a sequence containing {} or {} elements, but it has a length of '{}'", rank, all, given);
+                      "output_size should be a sequence containing {} or {} elements, but it has a length of '{}'", rank, all,
+                      given);
   for (std::size_t i = 0; i < rank; ++i) {
     std::int64_t& size = sizes[all - rank + i];
     elements *= size;

@@ -84,8 +84,8 @@ const Rows rows{
     {"dropout(Tensor input, float p=0.5, bool training=True, bool inplace=False)", functional,
      [](Arguments& a) { return finish(a, 3, F::dropout(a.in(0), a.number(1), a.boolean(2))); },
      "0 with probability p, else input / (1 - p); input itself unless training."},
-#define BRAZE_DROPOUT(name, text)                                                                            \
-  {#name "(Tensor input, float p=0.5, bool training=True, bool inplace=False)", functional,                 \
+#define BRAZE_DROPOUT(name, text)                                                           \
+  {#name "(Tensor input, float p=0.5, bool training=True, bool inplace=False)", functional, \
    [](Arguments& a) { return finish(a, 3, F::name(a.in(0), a.number(1), a.boolean(2))); }, text}
     BRAZE_DROPOUT(dropout1d, "Channels 0 with probability p, else input / (1 - p)."),
     BRAZE_DROPOUT(dropout2d, "Channels 0 with probability p, else input / (1 - p)."),

@@ -44,11 +44,12 @@ const Rows rows{
      "training=False, float momentum=0.1, float eps=1e-05)",
      functional,
      [](Arguments& a) {
-       return F::batch_norm(a.in(0), a.tensor_or_none(1), a.tensor_or_none(2), a.tensor_or_none(3), a.tensor_or_none(4), a.boolean(5),
-                            a.number(6), a.number(7));
+       return F::batch_norm(a.in(0), a.tensor_or_none(1), a.tensor_or_none(2), a.tensor_or_none(3), a.tensor_or_none(4),
+                            a.boolean(5), a.number(6), a.number(7));
      },
      "Each channel normalised over the batch, or with running statistics."},
-    {"instance_norm(Tensor input, Tensor? running_mean=None, Tensor? running_var=None, Tensor? weight=None, Tensor? bias=None, bool "
+    {"instance_norm(Tensor input, Tensor? running_mean=None, Tensor? running_var=None, Tensor? weight=None, Tensor? bias=None, "
+     "bool "
      "use_input_stats=True, float momentum=0.1, float eps=1e-05)",
      functional,
      [](Arguments& a) {
@@ -57,15 +58,11 @@ const Rows rows{
      },
      "Each sample's channel normalised by itself."},
     {"group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05)", functional,
-     [](Arguments& a) {
-       return group_norm(a.in(0), a.integer(1), a.tensor_or_none(2), a.tensor_or_none(3), a.number(4));
-     },
+     [](Arguments& a) { return group_norm(a.in(0), a.integer(1), a.tensor_or_none(2), a.tensor_or_none(3), a.number(4)); },
      "Groups of a sample's channels normalised."},
     {"group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True)",
      function,
-     [](Arguments& a) {
-       return group_norm(a.in(0), a.integer(1), a.tensor_or_none(2), a.tensor_or_none(3), a.number(4));
-     }},
+     [](Arguments& a) { return group_norm(a.in(0), a.integer(1), a.tensor_or_none(2), a.tensor_or_none(3), a.number(4)); }},
     {"rms_norm(Tensor input, int[] normalized_shape, Tensor? weight=None, float? eps=None)", function | functional,
      [](Arguments& a) { return rms_norm(a.in(0), a.ints(1), a.tensor_or_none(2), a.number_or_none(3)); },
      "The input over the root of its mean square along the last dims."},
@@ -96,8 +93,8 @@ const Rows rows{
      "is_causal=False, float? scale=None, bool enable_gqa=False)",
      functional,
      [](Arguments& a) {
-       return F::scaled_dot_product_attention(
-           a.in(0), a.tensor(1), a.tensor(2), {a.tensor_or_none(3), a.number(4), a.boolean(5), a.number_or_none(6), a.boolean(7)});
+       return F::scaled_dot_product_attention(a.in(0), a.tensor(1), a.tensor(2),
+                                              {a.tensor_or_none(3), a.number(4), a.boolean(5), a.number_or_none(6), a.boolean(7)});
      },
      "softmax(query key^T scale) value."},
     {"multi_head_attention_forward(Tensor query, Tensor key, Tensor value, int embed_dim_to_check, int num_heads, Tensor? "
@@ -143,24 +140,21 @@ const Rows rows{
      "The p-norm of each window."},
     {"max_unpool1d(Tensor input, Tensor indices, int[1] kernel_size, int[1]? stride=None, int[1] padding=0, int[]? "
      "output_size=None)",
-     functional,
-     [](Arguments& a) { return F::max_unpool1d(a.in(0), a.tensor(1), a.ints(2), a.ints(3), a.ints(4), a.ints(5)); },
+     functional, [](Arguments& a) { return F::max_unpool1d(a.in(0), a.tensor(1), a.ints(2), a.ints(3), a.ints(4), a.ints(5)); },
      "Maxima back where they stood, zeros elsewhere."},
     {"lp_pool2d(Tensor input, float norm_type, int[2] kernel_size, int[2]? stride=None, bool ceil_mode=False)", functional,
      [](Arguments& a) { return F::lp_pool2d(a.in(0), a.number(1), a.ints(2), a.ints(3), a.boolean(4)); },
      "The p-norm of each window."},
     {"max_unpool2d(Tensor input, Tensor indices, int[2] kernel_size, int[2]? stride=None, int[2] padding=0, int[]? "
      "output_size=None)",
-     functional,
-     [](Arguments& a) { return F::max_unpool2d(a.in(0), a.tensor(1), a.ints(2), a.ints(3), a.ints(4), a.ints(5)); },
+     functional, [](Arguments& a) { return F::max_unpool2d(a.in(0), a.tensor(1), a.ints(2), a.ints(3), a.ints(4), a.ints(5)); },
      "Maxima back where they stood, zeros elsewhere."},
     {"lp_pool3d(Tensor input, float norm_type, int[3] kernel_size, int[3]? stride=None, bool ceil_mode=False)", functional,
      [](Arguments& a) { return F::lp_pool3d(a.in(0), a.number(1), a.ints(2), a.ints(3), a.boolean(4)); },
      "The p-norm of each window."},
     {"max_unpool3d(Tensor input, Tensor indices, int[3] kernel_size, int[3]? stride=None, int[3] padding=0, int[]? "
      "output_size=None)",
-     functional,
-     [](Arguments& a) { return F::max_unpool3d(a.in(0), a.tensor(1), a.ints(2), a.ints(3), a.ints(4), a.ints(5)); },
+     functional, [](Arguments& a) { return F::max_unpool3d(a.in(0), a.tensor(1), a.ints(2), a.ints(3), a.ints(4), a.ints(5)); },
      "Maxima back where they stood, zeros elsewhere."},
     {"gumbel_softmax(Tensor logits, float tau=1.0, bool hard=False, float eps=1e-10, int dim=-1)", functional,
      [](Arguments& a) { return F::gumbel_softmax(a.in(0), a.number(1), a.boolean(2), a.integer(4)); },
@@ -186,15 +180,18 @@ const Rows rows{
        return lstm_cell(a.in(0), a.tensors(1), a.tensor(2), a.tensor(3), a.tensor_or_none(4), a.tensor_or_none(5));
      },
      "One step of an LSTM: hidden and cell."},
-#define BRAZE_RECURRENT(name, text)                                                                                                 \
-  {#name                                                                                                                            \
-   "(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, "    \
-   "bool batch_first) -> (Tensor, Tensor)",                                                                                         \
-   function, [](Arguments& a) { return pair(name(a.in(0), a.tensor(1), a.tensors(2), whole(a))); }, text},                          \
-      {#name                                                                                                                        \
-       "(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, " \
-       "bool bidirectional) -> (Tensor, Tensor)",                                                                                   \
-       function, [](Arguments& a) { return pair(name(a.in(0), a.tensor(2), a.tensors(3), packed(a))); }}
+#define BRAZE_RECURRENT(name, text)                                                                                              \
+  {#name                                                                                                                         \
+   "(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, " \
+   "bool batch_first) -> (Tensor, Tensor)",                                                                                      \
+   function, [](Arguments& a) { return pair(name(a.in(0), a.tensor(1), a.tensors(2), whole(a))); }, text},                       \
+  {                                                                                                                              \
+    #name                                                                                                                        \
+        "(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool "    \
+        "train, "                                                                                                                \
+        "bool bidirectional) -> (Tensor, Tensor)",                                                                               \
+        function, [](Arguments& a) { return pair(name(a.in(0), a.tensor(2), a.tensors(3), packed(a))); }                         \
+  }
     BRAZE_RECURRENT(rnn_tanh, "All steps of a plain recurrent layer, and its last state."),
     BRAZE_RECURRENT(rnn_relu, "All steps of a plain recurrent layer with relu, and its last state."),
     BRAZE_RECURRENT(gru, "All steps of a GRU, and its last state."),
@@ -203,7 +200,8 @@ const Rows rows{
      "bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)",
      function, [](Arguments& a) { return triple(lstm(a.in(0), a.tensors(1), a.tensors(2), whole(a))); },
      "All steps of an LSTM, its last state and cell."},
-    {"lstm(Tensor data, Tensor batch_sizes, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, "
+    {"lstm(Tensor data, Tensor batch_sizes, Tensor[] hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool "
+     "train, "
      "bool bidirectional) -> (Tensor, Tensor, Tensor)",
      function, [](Arguments& a) { return triple(lstm(a.in(0), a.tensors(2), a.tensors(3), packed(a))); }},
 };

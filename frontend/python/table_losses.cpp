@@ -39,14 +39,16 @@ Sizes lengths(Arguments& a, std::size_t i) {
 }
 
 const Rows rows{
-    {"mse_loss(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction=\"mean\", Tensor? weight=None)",
+    {"mse_loss(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction=\"mean\", Tensor? "
+     "weight=None)",
      functional,
      [](Arguments& a) {
        warn_of_broadcasting(a);
        return F::mse_loss(a.in(0), a.tensor(1), reduction(a, 4, 2, 3), a.tensor_or_none(5));
      },
      "The squared difference."},
-    {"l1_loss(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction=\"mean\", Tensor? weight=None)",
+    {"l1_loss(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction=\"mean\", Tensor? "
+     "weight=None)",
      functional,
      [](Arguments& a) {
        warn_of_broadcasting(a);
@@ -72,7 +74,8 @@ const Rows rows{
      functional,
      [](Arguments& a) { return F::binary_cross_entropy(a.in(0), a.tensor(1), a.tensor_or_none(2), reduction(a, 5, 3, 4)); },
      "Minus the log likelihood of probabilities."},
-    {"binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, bool? reduce=None, "
+    {"binary_cross_entropy_with_logits(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, bool? "
+     "reduce=None, "
      "str reduction=\"mean\", Tensor? pos_weight=None)",
      functional,
      [](Arguments& a) {
@@ -80,19 +83,23 @@ const Rows rows{
                                                   a.tensor_or_none(6));
      },
      "Minus the log likelihood of logits."},
-    {"kl_div(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction=\"mean\", bool log_target=False)",
+    {"kl_div(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction=\"mean\", bool "
+     "log_target=False)",
      functional,
      [](Arguments& a) {
        const std::string how = reduction(a, 4, 2, 3);
        if (how == "mean")
-         warn(PyExc_UserWarning,
-              "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only by the "
-              "batch size, and aligns with the KL div math definition.'mean' will be changed to behave the same as 'batchmean' in the "
-              "next major release.");
+         warn(
+             PyExc_UserWarning,
+             "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides only by the "
+             "batch size, and aligns with the KL div math definition.'mean' will be changed to behave the same as 'batchmean' in "
+             "the "
+             "next major release.");
        return F::kl_div(a.in(0), a.tensor(1), how, a.boolean(5));
      },
      "The divergence of the target from exp(input)."},
-    {"poisson_nll_loss(Tensor input, Tensor target, bool log_input=True, bool full=False, bool? size_average=None, float eps=1e-08, "
+    {"poisson_nll_loss(Tensor input, Tensor target, bool log_input=True, bool full=False, bool? size_average=None, float "
+     "eps=1e-08, "
      "bool? reduce=None, str reduction=\"mean\")",
      functional,
      [](Arguments& a) {
@@ -107,15 +114,14 @@ const Rows rows{
        return F::gaussian_nll_loss(a.in(0), a.tensor(1), var, a.boolean(3), a.number(4), a.string(5));
      },
      "Minus the log likelihood of normal distributions."},
-    {"soft_margin_loss(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction=\"mean\")", functional,
-     [](Arguments& a) { return F::soft_margin_loss(a.in(0), a.tensor(1), reduction(a, 4, 2, 3)); },
+    {"soft_margin_loss(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction=\"mean\")",
+     functional, [](Arguments& a) { return F::soft_margin_loss(a.in(0), a.tensor(1), reduction(a, 4, 2, 3)); },
      "log(1 + exp(-target * input))."},
-    {"nll_loss(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, bool? reduce=None, "
+    {"nll_loss(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, bool? "
+     "reduce=None, "
      "str reduction=\"mean\")",
      functional,
-     [](Arguments& a) {
-       return F::nll_loss(a.in(0), a.tensor(1), a.tensor_or_none(2), a.integer(4), reduction(a, 6, 3, 5));
-     },
+     [](Arguments& a) { return F::nll_loss(a.in(0), a.tensor(1), a.tensor_or_none(2), a.integer(4), reduction(a, 6, 3, 5)); },
      "Minus the log probability of the target's class."},
     {"cross_entropy(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, int ignore_index=-100, bool? "
      "reduce=None, str reduction=\"mean\", float label_smoothing=0.0)",
@@ -124,7 +130,8 @@ const Rows rows{
        return F::cross_entropy(a.in(0), a.tensor(1), a.tensor_or_none(2), a.integer(4), reduction(a, 6, 3, 5), a.number(7));
      },
      "Minus the log probability that softmax of the input gives the target's class."},
-    {"multi_margin_loss(Tensor input, Tensor target, int p=1, float margin=1.0, Tensor? weight=None, bool? size_average=None, bool? "
+    {"multi_margin_loss(Tensor input, Tensor target, int p=1, float margin=1.0, Tensor? weight=None, bool? size_average=None, "
+     "bool? "
      "reduce=None, str reduction=\"mean\")",
      functional,
      [](Arguments& a) {
@@ -134,12 +141,11 @@ const Rows rows{
     {"multilabel_margin_loss(Tensor input, Tensor target, bool? size_average=None, bool? reduce=None, str reduction=\"mean\")",
      functional, [](Arguments& a) { return F::multilabel_margin_loss(a.in(0), a.tensor(1), reduction(a, 4, 2, 3)); },
      "multi_margin_loss with several classes, up to the first -1."},
-    {"multilabel_soft_margin_loss(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, bool? reduce=None, str "
+    {"multilabel_soft_margin_loss(Tensor input, Tensor target, Tensor? weight=None, bool? size_average=None, bool? reduce=None, "
+     "str "
      "reduction=\"mean\")",
      functional,
-     [](Arguments& a) {
-       return F::multilabel_soft_margin_loss(a.in(0), a.tensor(1), a.tensor_or_none(2), reduction(a, 5, 3, 4));
-     },
+     [](Arguments& a) { return F::multilabel_soft_margin_loss(a.in(0), a.tensor(1), a.tensor_or_none(2), reduction(a, 5, 3, 4)); },
      "Each class's minus log likelihood, averaged."},
     {"ctc_loss(Tensor log_probs, Tensor targets, object input_lengths, object target_lengths, int blank=0, str reduction=\"mean\", "
      "bool zero_infinity=False)",
@@ -150,22 +156,18 @@ const Rows rows{
      "Minus the log probability of all alignments of a sequence."},
     {"hinge_embedding_loss(Tensor input, Tensor target, float margin=1.0, bool? size_average=None, bool? reduce=None, str "
      "reduction=\"mean\")",
-     functional,
-     [](Arguments& a) { return F::hinge_embedding_loss(a.in(0), a.tensor(1), a.number(2), reduction(a, 5, 3, 4)); },
+     functional, [](Arguments& a) { return F::hinge_embedding_loss(a.in(0), a.tensor(1), a.number(2), reduction(a, 5, 3, 4)); },
      "The input where the target is 1, what it lacks to the margin where it is -1."},
     {"cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, bool? size_average=None, bool? "
      "reduce=None, str reduction=\"mean\")",
      functional,
-     [](Arguments& a) {
-       return F::cosine_embedding_loss(a.in(0), a.tensor(1), a.tensor(2), a.number(3), reduction(a, 6, 4, 5));
-     },
+     [](Arguments& a) { return F::cosine_embedding_loss(a.in(0), a.tensor(1), a.tensor(2), a.number(3), reduction(a, 6, 4, 5)); },
      "1 - cosine where the target is 1, the cosine beyond the margin where it is -1."},
-    {"margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, bool? size_average=None, bool? reduce=None, "
+    {"margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, bool? size_average=None, bool? "
+     "reduce=None, "
      "str reduction=\"mean\")",
      functional,
-     [](Arguments& a) {
-       return F::margin_ranking_loss(a.in(0), a.tensor(1), a.tensor(2), a.number(3), reduction(a, 6, 4, 5));
-     },
+     [](Arguments& a) { return F::margin_ranking_loss(a.in(0), a.tensor(1), a.tensor(2), a.number(3), reduction(a, 6, 4, 5)); },
      "By how much the order is wrong."},
     {"triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2.0, float eps=1e-06, bool "
      "swap=False, bool? size_average=None, bool? reduce=None, str reduction=\"mean\")",

@@ -70,10 +70,10 @@ using braze::adaptive_avg_pool1d, braze::adaptive_avg_pool2d, braze::adaptive_av
     braze::adaptive_max_pool2d_with_indices, braze::adaptive_max_pool3d_with_indices, braze::avg_pool1d, braze::avg_pool2d,
     braze::avg_pool3d, braze::bilinear, braze::channel_shuffle, braze::conv1d, braze::conv2d, braze::conv3d,
     braze::conv_transpose1d, braze::conv_transpose2d, braze::conv_transpose3d, braze::cosine_similarity, braze::fold,
-    braze::interpolate, braze::linear, braze::log_softmax, braze::max_pool1d, braze::max_pool2d,
-    braze::max_pool3d, braze::max_pool1d_with_indices, braze::max_pool2d_with_indices, braze::max_pool3d_with_indices,
-    braze::normalize, braze::one_hot, braze::pad, braze::pairwise_distance, braze::pixel_shuffle, braze::pixel_unshuffle,
-    braze::relu, braze::relu_, braze::sigmoid, braze::softmax, braze::softmin, braze::tanh, braze::unfold;
+    braze::interpolate, braze::linear, braze::log_softmax, braze::max_pool1d, braze::max_pool2d, braze::max_pool3d,
+    braze::max_pool1d_with_indices, braze::max_pool2d_with_indices, braze::max_pool3d_with_indices, braze::normalize,
+    braze::one_hot, braze::pad, braze::pairwise_distance, braze::pixel_shuffle, braze::pixel_unshuffle, braze::relu, braze::relu_,
+    braze::sigmoid, braze::softmax, braze::softmin, braze::tanh, braze::unfold;
 
 }  // namespace nn::functional
 

@@ -50,8 +50,8 @@ Tensor multilabel_margin_loss(const In& input, const Tensor& target, std::string
 Tensor multilabel_soft_margin_loss(const In& input, const Tensor& target, const Tensor& weight = {},
                                    std::string_view reduction = "mean");
 // log_probs [T, N, C] or [T, C]; targets [N, S] or all in a row; the lengths of both. https://www.cs.toronto.edu/~graves/icml_2006.pdf
-Tensor ctc_loss(const In& log_probs, const Tensor& targets, SizesView input_lengths, SizesView target_lengths, std::int64_t blank = 0,
-                std::string_view reduction = "mean", bool zero_infinity = false);
+Tensor ctc_loss(const In& log_probs, const Tensor& targets, SizesView input_lengths, SizesView target_lengths,
+                std::int64_t blank = 0, std::string_view reduction = "mean", bool zero_infinity = false);
 
 // ---- of distances ----
 Tensor hinge_embedding_loss(const In& input, const Tensor& target, double margin = 1, std::string_view reduction = "mean");

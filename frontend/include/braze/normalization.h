@@ -21,8 +21,8 @@ namespace nn::functional {
 
 // x is [N, C, d...], and each channel is normalised over the batch, or with what was learnt unless `training`. Training moves the running
 // statistics, where there are any, by `momentum` towards the batch's: in place, and the variance is then the unbiased one.
-Tensor batch_norm(const In& x, const Tensor& running_mean, const Tensor& running_var, const Tensor& weight = {}, const Tensor& bias = {},
-                  bool training = false, double momentum = 0.1, double eps = 1e-5);
+Tensor batch_norm(const In& x, const Tensor& running_mean, const Tensor& running_var, const Tensor& weight = {},
+                  const Tensor& bias = {}, bool training = false, double momentum = 0.1, double eps = 1e-5);
 // The same of each sample's channel by itself.
 Tensor instance_norm(const In& x, const Tensor& running_mean = {}, const Tensor& running_var = {}, const Tensor& weight = {},
                      const Tensor& bias = {}, bool use_input_stats = true, double momentum = 0.1, double eps = 1e-5);
