@@ -10,9 +10,8 @@ namespace braze {
 namespace {
 
 constexpr std::string_view names[] = {
-#define BRAZE_NAME(name) #name,
-    BRAZE_GRADIENT_NAMES(BRAZE_NAME)
-#undef BRAZE_NAME
+#define BRAZE_GRADIENT(name) #name,
+#include "frontend/autograd/names.def"
 };
 
 // "log_sigmoid" as "LogSigmoid".
