@@ -31,6 +31,8 @@ class Flight {
     for (std::size_t i = 0; i < walk_.outputs.size(); ++i)
       walk_.outputs[i].first->buffers[walk_.outputs[i].second] = std::move(results[i].block);
     for (const auto& [node, result] : walk_.outputs) complete(node);
+    for (std::size_t i = 0; i < walk_.nodes.size(); ++i)
+      if (walk_.kinds[i] == Walk::Kind::operation && !walk_.nodes[i]->evaluated()) walk_.nodes[i]->mark_as(swallowed);
     engine_state().published.notify_all();
     landed_ = true;
   }

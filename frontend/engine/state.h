@@ -27,6 +27,10 @@ std::atomic<std::int64_t>& pinned_bytes();
 // Nodes that this thread has recorded since it evaluated last.
 std::int64_t& recorded_since_evaluation();
 
+// One of Node's flags: an evaluation computed the node and kept nothing of it. Needing it again says that a state goes on from step to
+// step unread; see choose_outputs.
+inline constexpr std::uint8_t swallowed = 32;
+
 // Rank-0 types and the attributes of scalar parameters, one of each a dtype.
 const TypeRef& scalar_type(DType type);
 const AttributesRef& scalar_attributes(DType type);

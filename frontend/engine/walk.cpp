@@ -212,12 +212,18 @@ void choose_outputs(std::span<const Value> roots, const WalkOptions& options, Wa
       awaited[i] = 1;
       for (const Value& v : out.nodes[i]->in()) awaited[v->number] = 1;
     }
+    // What goes on from something that is computed again. A state that is updated step by step, and of which each step evaluates but what
+    // was made of it, would else be computed from its beginning every time.
+    thread_local std::vector<std::uint8_t> again;
+    again.assign(out.nodes.size(), 0);
     for (std::size_t i = 0; i < out.nodes.size(); ++i) {
       if (out.kinds[i] != Walk::Kind::operation) continue;
       Node* node = out.nodes[i];
+      again[i] = node->has(swallowed);
+      for (const Value& v : node->in()) again[i] |= again[v->number];
       const std::uint32_t holders = node->holders.load(std::memory_order_acquire);
       const bool read_elsewhere = node->references.load(std::memory_order_acquire) > out.uses[i] + holders;
-      if (holders > 0 || ((read_elsewhere || awaited[i]) && dear(node->op)))
+      if (holders > 0 || ((read_elsewhere || awaited[i]) && dear(node->op)) || (read_elsewhere && again[i]))
         for (unsigned r = 0; r < node->result_count; ++r) add(node, r);
     }
   }

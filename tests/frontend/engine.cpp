@@ -213,3 +213,44 @@ TEST_CASE("describe tells a debugger what a tensor is and evaluates nothing") {
   y.eval();
   CHECK(y.describe().find("evaluated add") != std::string::npos);
 }
+
+TEST_CASE(
+    "a state that goes on from step to step, and is only read through what is made of it, is not computed from its beginning "
+    "again") {
+  const Tensor x = ones({8, 4});
+  const auto second_half = [](auto step) {
+    std::uint64_t before = 0;
+    for (int i = 0; i < 40; ++i) {
+      if (i == 20) before = compilations();
+      step(i);
+    }
+    return compilations() - before;
+  };
+  Tensor rebound = ones({4}), written = ones({4});
+  float sum = 0;
+  CHECK(second_half([&](int) {
+          const Tensor seen = (x * rebound).sum();
+          rebound = rebound * 0.5f + 1;
+          sum = seen.item<float>();
+        }) == 0);
+  CHECK(sum == 64);  // 8 rows of four twos
+  CHECK(second_half([&](int) {
+          const Tensor seen = (x * written).sum();
+          written.mul_(2);
+          sum = seen.item<float>();
+        }) == 0);
+  CHECK(sum == std::ldexp(32.f, 39));
+  CHECK(second_half([&](int) { sum = rand({8, 4}).sum().item<float>(); }) == 0);
+  Tensor leaf = ones({4}).requires_grad_();
+  CHECK(second_half([&](int) {
+          const Tensor loss = (x * leaf).sum();
+          leaf.set_grad({});
+          loss.backward();
+          {
+            const NoGradGuard guard;
+            leaf.sub_(leaf.grad() * 0.125f);
+          }
+          sum = loss.item<float>();
+        }) == 0);
+  CHECK(sum == 32 - 39 * 32);
+}

@@ -1,5 +1,5 @@
 """Steps divided by what gradients have been like: Adagrad, Adadelta, RMSprop, Rprop."""
-from .. import full_like, tensor, where
+from .. import full_like, ones_like, tensor, where
 from .optimizer import PerParameter, check_settings, count_step, decayed, zeros_for
 
 
@@ -98,7 +98,7 @@ class Rprop(PerParameter):
         count_step(state)
         (less, more), (least, most) = group["etas"], group["step_sizes"]
         agreement = gradient * state["prev"]
-        factor = where(agreement > 0, more, where(agreement < 0, less, 1.0))
+        factor = where(agreement > 0, more, where(agreement < 0, less, ones_like(agreement)))  # of the parameter's dtype
         size = state["step_size"].mul_(factor).clamp_(least, most)
         gradient = where(agreement < 0, 0, gradient)  # after a change of sign no step is taken
         param.addcmul_(gradient.sign(), size, value=-1)
