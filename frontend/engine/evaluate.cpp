@@ -26,13 +26,21 @@ class Flight {
   }
 
   void publish(std::span<runtime::Buffer> results) {
+    std::vector<Value> held;  // outlives the lock: what dies may own what a user wrote
     std::lock_guard lock(engine_state().mutex);
     set(State::pending);
     for (std::size_t i = 0; i < walk_.outputs.size(); ++i)
       walk_.outputs[i].first->buffers[walk_.outputs[i].second] = std::move(results[i].block);
-    for (const auto& [node, result] : walk_.outputs) complete(node);
     for (std::size_t i = 0; i < walk_.nodes.size(); ++i)
-      if (walk_.kinds[i] == Walk::Kind::operation && !walk_.nodes[i]->evaluated()) walk_.nodes[i]->mark_as(swallowed);
+      if (walk_.kinds[i] == Walk::Kind::operation) walk_.nodes[i]->mark_as(swallowed);
+    // Completing a node lets its operands go, and with them perhaps another output, which was left in memory for a backward pass that
+    // nobody can ask for any more.
+    if (walk_.outputs.size() > 1)
+      for (const auto& [node, result] : walk_.outputs) {
+        node->references.fetch_add(1, std::memory_order_relaxed);
+        held.push_back(Value::adopt(node, result));
+      }
+    for (const auto& [node, result] : walk_.outputs) complete(node);
     engine_state().published.notify_all();
     landed_ = true;
   }

@@ -27,8 +27,8 @@ std::atomic<std::int64_t>& pinned_bytes();
 // Nodes that this thread has recorded since it evaluated last.
 std::int64_t& recorded_since_evaluation();
 
-// One of Node's flags: an evaluation computed the node and kept nothing of it. Needing it again says that a state goes on from step to
-// step unread; see choose_outputs.
+// One of Node's flags: an evaluation has computed the node. Needing it again, pending as it still is, says that a state goes on from
+// step to step unread; see choose_outputs.
 inline constexpr std::uint8_t swallowed = 32;
 
 // Rank-0 types and the attributes of scalar parameters, one of each a dtype.

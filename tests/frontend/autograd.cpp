@@ -285,3 +285,11 @@ TEST_CASE("autograd: forward, backward and an update are one program, and the ne
   for (int i = 0; i < 5; ++i) step(w, x);
   CHECK(engine_statistics().compilations == warm.compilations);
 }
+
+TEST_CASE("what a detached result was made of may go in the evaluation that keeps it for a backward pass") {
+  const Tensor x = ones({8, 4}).requires_grad_();
+  for (int i = 0; i < 20; ++i) {
+    const Tensor cut = matmul(x, ones({4, 2})).sum(0).detach();  // nobody holds the product, nor its sum
+    CHECK(cut(0).item<float>() == 32);
+  }
+}
