@@ -162,7 +162,7 @@ class Node {
   static constexpr std::uint8_t freed = 2;          // a backward pass is done with it: operands go as soon as it is evaluated
   static constexpr std::uint8_t kept = 4;           // a differentiable node reads it: its memory is not counted as pinned
   static constexpr std::uint8_t observed = 8;       // a hook waits for its gradient (frontend/autograd)
-  static constexpr std::uint8_t has_gradient = 16;  // `bits` is a Gradient, owned
+  static constexpr std::uint8_t has_gradient = 16;  // `bits` is a Gradient, owned. 32, 64: same_step, swallowed
   bool has(std::uint8_t flag) const { return (flags.load(std::memory_order_relaxed) & flag) != 0; }
   void mark_as(std::uint8_t flag) { flags.fetch_or(flag, std::memory_order_relaxed); }
   // Whether a backward pass may still read the operands.

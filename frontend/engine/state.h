@@ -29,7 +29,7 @@ std::int64_t& recorded_since_evaluation();
 
 // One of Node's flags: an evaluation has computed the node. Needing it again, pending as it still is, says that a state goes on from
 // step to step unread; see choose_outputs.
-inline constexpr std::uint8_t swallowed = 32;
+inline constexpr std::uint8_t swallowed = 64;
 
 // Rank-0 types and the attributes of scalar parameters, one of each a dtype.
 const TypeRef& scalar_type(DType type);
