@@ -56,13 +56,27 @@ Node* Node::create_taking(ir::Op op, std::span<Value> in, unsigned results, ir::
   return build(op, in, results, location);
 }
 
+namespace {
+
+// A list that each thread keeps, so that dropping nodes allocates nothing; at a thread's end it may be gone before its last tensors are.
+struct KeptList {
+  std::vector<Node*> nodes;
+  ~KeptList() { over = true; }
+  static thread_local bool over;
+};
+thread_local bool KeptList::over = false;
+
+}  // namespace
+
 // Operands whose last reference this was are put on the list instead of being destroyed from within their user.
 void Node::destroy(Node* root) {
-  thread_local std::vector<Node*> doomed;
-  thread_local bool busy = false;
+  thread_local std::vector<Node*>* outermost = nullptr;  // the list of the call that is at work
+  if (outermost) return outermost->push_back(root);
+  thread_local KeptList kept;
+  std::vector<Node*> last;
+  std::vector<Node*>& doomed = KeptList::over ? last : kept.nodes;
+  outermost = &doomed;
   doomed.push_back(root);
-  if (busy) return;
-  busy = true;
   while (!doomed.empty()) {
     Node* node = doomed.back();
     doomed.pop_back();
@@ -81,7 +95,7 @@ void Node::destroy(Node* root) {
     else
       ::operator delete(static_cast<void*>(node));
   }
-  busy = false;
+  outermost = nullptr;
 }
 
 void Node::sever() {
