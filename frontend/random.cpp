@@ -50,6 +50,7 @@ engine::Value draw(Kind kind, DType type, const Dims& sizes, const engine::Value
     return drawn;
   }
   TensorImpl& bytes = checked(state.bytes);
+  bytes.storage->recover();  // a draw that was refused is no part of the stream
   const engine::Value operands[] = {read(bytes, where), a, b};
   const engine::Value drawn = engine::record(ir::Op::draw, operands, std::move(attributes), where);
   write(bytes, drawn.with_result(1), where);

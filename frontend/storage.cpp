@@ -139,7 +139,14 @@ void Storage::require_writable() const {
 void Storage::recover() {
   const auto failed = [](const engine::Value& v) { return v->state.load(std::memory_order_acquire) == engine::State::failed; };
   const auto writes = [](ir::Op op) { return op == ir::Op::store || op == ir::Op::put || op == ir::Op::accumulate; };
-  if (!failed(value_)) return;
+  // What is written may have failed before the write was asked for.
+  const auto wrote_failed = [&](const engine::Value& v) {
+    if (!writes(v->op) || v->evaluated()) return false;
+    engine::Value written = v->in().back();
+    while (written->op == ir::Op::reshape && !written->evaluated() && !failed(written)) written = engine::Value(written->in()[0]);
+    return failed(written);
+  };
+  if (!failed(value_) && !wrote_failed(value_)) return;
   std::vector<engine::Value> versions = {value_};  // the newest first; the last one is good, where any is
   while (versions.back()->may_fault && !versions.back()->evaluated()) {
     if (!writes(versions.back()->op)) break;

@@ -272,19 +272,28 @@ class Parser {
   }
   bool at_power() const { return lexer_.at("*") && adjacent("*"); }
 
+  // Parentheses, signs and powers in a row each take two.
+  struct Level {
+    explicit Level(Parser& parser) : parser(parser) {
+      if (++parser.depth_ > 400) parser.lexer_.error(parser.lexer_.peek(), "the expression nests more than 200 deep");
+    }
+    ~Level() { --parser.depth_; }
+    Parser& parser;
+  };
+
   Thing binary(int least) {
-    if (++depth_ > 200) lexer_.error(lexer_.peek(), "the expression nests more than 200 deep");
+    const Level level(*this);
     Thing left = unary();
     for (const Operator* o; (o = operator_here()) && o->precedence >= least;) {
       const Token where = lexer_.next();
       if (o->text.size() == 2) lexer_.next();
       left = apply(o->op, left, binary(o->precedence + 1), where);
     }
-    --depth_;
     return left;
   }
 
   Thing unary() {
+    const Level level(*this);
     const Token where = lexer_.peek();
     if (lexer_.accept("+")) return unary();
     if (lexer_.accept("-")) return apply(ir::Op::neg, unary(), where);

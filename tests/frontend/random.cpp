@@ -148,3 +148,13 @@ TEST_CASE("a compiled function draws anew at each call, from either stream") {
     CHECK(floats(rand({3}, {.generator = &g})) == second);
   }
 }
+
+TEST_CASE("a draw that is refused leaves the stream as it was") {
+  manual_seed(5);
+  const Tensor wanted = rand({3});
+  manual_seed(5);
+  CHECK_THROWS_WITH(bernoulli(full({2}, 2.0)).sum().item<float>(), Catch::Contains("p_in"));
+  CHECK(equal(rand({3}), wanted));
+  CHECK_THROWS_WITH(bernoulli(full({2}, 2.0)).sum().item<float>(), Catch::Contains("p_in"));
+  CHECK(randn({3}).isfinite().all().item<bool>());
+}

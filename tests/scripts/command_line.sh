@@ -54,6 +54,7 @@ expect 1 'missing.npy' "$braze" eval x --in "x=$folder/missing.npy"
 expect 1 "unknown stage 'nonsense'" "$braze" dump "$folder/scale.bz" --stage nonsense
 expect 1 'there are' "$braze" opt --passes=nonsense "$folder/scale.bz"
 expect 1 '<expression>:1:5' "$braze" eval '1 + '
+expect 1 'nests more than 200 deep' "$braze" eval "$(printf -- '-%.0s' {1..50000})1"
 expect 1 'out of memory' "$braze" eval 'ones([1000000, 1000000, 1000000])'
 expect 2 '--stage' "$braze" dump "$folder/scale.bz" --stage
 expect 0 'run' "$braze" --help
