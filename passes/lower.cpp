@@ -380,6 +380,9 @@ ExprId Lowering::leaf(const Request& request) {
   if (node.op == Op::constant) return add({.kind = Expr::Kind::constant, .type = type.dtype, .bits = node.as<ir::Literal>().bits});
   if (node.op == Op::parameter && node.as<ir::Parameter>().kind == ir::Parameter::Kind::scalar)
     return add({.kind = Expr::Kind::scalar, .type = type.dtype, .number = node.as<ir::Parameter>().number});
+  // What has no elements is not read: a load that no axis moves would run before the loops that do not.
+  if (std::any_of(type.shape.begin(), type.shape.end(), [](ir::Extent e) { return e == ir::Extent(0); }))
+    return add({.kind = Expr::Kind::constant, .type = type.dtype});
   return add({.kind = Expr::Kind::load,
               .type = type.dtype,
               .number = buffer(stored_value(graph_, request.value)),
