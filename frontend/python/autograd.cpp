@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "braze/autograd.h"
-#include "frontend/python/hooks.h"
+#include "frontend/python/callbacks.h"
 #include "frontend/python/signature.h"
 #include "frontend/python/types.h"
 
@@ -15,37 +15,7 @@ namespace braze::python {
 
 namespace {
 
-template <class F>
-nb::object object(F&& f) {
-  PyObject* result = guarded(std::forward<F>(f));
-  if (!result) throw nb::python_error();
-  return nb::steal(result);
-}
-
-const Tensor& tensor_argument(nb::handle h) {
-  if (!is_tensor(h.ptr())) throw nb::type_error("a Tensor is needed");
-  return tensor_of(h.ptr());
-}
-
-// None stands for an undefined tensor.
-std::vector<Tensor> tensors_of(nb::handle sequence) {
-  std::vector<Tensor> tensors;
-  for (const nb::handle h : nb::cast<nb::sequence>(sequence)) tensors.push_back(h.is_none() ? Tensor() : tensor_argument(h));
-  return tensors;
-}
-
 std::optional<bool> flag_or_none(nb::handle h) { return h.is_none() ? std::nullopt : std::optional(nb::cast<bool>(h)); }
-
-std::shared_ptr<PyObject> shared(PyObject* callable) { return {Py_NewRef(callable), release_later}; }
-
-class Gil {
- public:
-  Gil() : state_(PyGILState_Ensure()) {}
-  ~Gil() { PyGILState_Release(state_); }
-
- private:
-  PyGILState_STATE state_;
-};
 
 Tensor call_hook(PyObject* hook, const Tensor& gradient) {
   const Gil gil;
@@ -139,9 +109,7 @@ void add_user_functions(nb::module_& m) {
                 tensors_of(inputs), tensors_of(outputs), name,
                 [pull](std::span<const Tensor> gradients) {
                   const Gil gil;
-                  const Object list = Object::steal(PyList_New(0));
-                  for (const Tensor& g : gradients) check(PyList_Append(list.get(), Object::steal(wrap(g)).get()));
-                  return tensors_of(Object::steal(PyObject_CallOneArg(pull.get(), list.get())).get());
+                  return call_with_tensors(pull.get(), gradients);
                 },
                 [let_go] {
                   if (!Py_IsInitialized()) return;
@@ -155,11 +123,7 @@ void add_user_functions(nb::module_& m) {
   const auto check_with = [](auto checker) {
     return [checker](nb::handle function, nb::handle inputs, double eps, double atol, double rtol, bool raise_exception) {
       return object([&] {
-        const auto call = [&](std::span<const Tensor> tensors) {
-          const Object list = Object::steal(PyList_New(0));
-          for (const Tensor& t : tensors) check(PyList_Append(list.get(), Object::steal(wrap(t)).get()));
-          return tensors_of(Object::steal(PyObject_CallOneArg(function.ptr(), list.get())).get());
-        };
+        const auto call = [&](std::span<const Tensor> tensors) { return call_with_tensors(function.ptr(), tensors); };
         return to_python(checker(call, tensors_of(inputs), {eps, atol, rtol, raise_exception}));
       });
     };
