@@ -41,7 +41,10 @@ class Pass {
   }
 
   void run(std::span<const Root> roots) {
-    for (const Root& root : roots) explore(root.value.node(), nullptr);
+    for (const Root& root : roots) {
+      explore(root.value.node(), nullptr);
+      roots_.push_back(root.value);
+    }
     mark_needed();
     for (const Vertex& v : vertices_)
       if (const auto* meta = leaf_of(v)) ++sinks_[meta].waiting;
@@ -232,6 +235,7 @@ class Pass {
 
   void gather(AutogradMeta& meta, const Tensor& gradient) {
     if (refuse_in_trace(*meta.tensor)) return;
+    meta.roots = roots_;
     if (!meta.grad.defined())
       meta.grad = gradient;
     else if (options_.create_graph)
@@ -363,6 +367,7 @@ class Pass {
   bool accumulate_;
   BackwardOptions options_;
   std::vector<Tensor>* captured_;
+  std::vector<Value> roots_;
   std::unordered_map<const void*, std::vector<std::size_t>> targets_at_;
   std::unordered_map<const void*, std::uint32_t> numbers_;
   std::vector<Vertex> vertices_;

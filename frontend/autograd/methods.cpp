@@ -134,7 +134,7 @@ void AutogradMethods::set_grad(const Tensor& grad) const {
   TensorImpl& impl = checked(self);
   if (refuse_in_trace(impl)) return;
   if (!grad.defined()) {
-    if (impl.autograd) impl.autograd->grad = {};
+    if (impl.autograd) impl.autograd->grad = {}, impl.autograd->roots.clear();
     return;
   }
   require(grad.impl() != &impl, "can't assign Variable as its own grad");

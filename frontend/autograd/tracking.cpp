@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 
 #include "braze/autograd.h"
 
@@ -71,13 +72,41 @@ bool is_float_value(const engine::Value& value) { return is_float(value.type().d
 
 TensorImpl::~TensorImpl() {
   if (!autograd) return;
-  if (autograd->tensor == this) autograd->tensor = nullptr;
+  if (autograd->tensor == this) {
+    // A pending gradient reads the leaf, through an identity that carries this very object.
+    autograd->tensor = nullptr;
+    autograd->roots.clear();
+    autograd->grad = {};
+  }
   autograd->drop();
 }
 
 AutogradMeta& meta_of(TensorImpl& tensor) {
   if (!tensor.autograd) tensor.autograd = new AutogradMeta;
   return *tensor.autograd;
+}
+
+void evaluate_step(std::span<const Tensor> changed) {
+  std::vector<engine::Value> values;
+  std::vector<StoragePointer> storages;
+  for (const Tensor& t : changed) {
+    storages.push_back(checked(t).storage);
+    values.push_back(storages.back()->value());
+  }
+  for (const Tensor& t : changed) {
+    if (!t.impl()->autograd) continue;
+    for (engine::Value& root : std::exchange(t.impl()->autograd->roots, {})) {
+      const bool awaited = root->state.load(std::memory_order_acquire) == engine::State::pending &&
+                           root->holders.load(std::memory_order_acquire) > 0;
+      if (awaited && std::find(values.begin(), values.end(), root) == values.end()) values.push_back(std::move(root));
+    }
+  }
+  try {
+    engine::evaluate(values);
+  } catch (...) {
+    for (const StoragePointer& s : storages) s->recover();
+    throw;
+  }
 }
 
 GradientLayout gradient_layout(const TensorImpl& tensor) { return {tensor.dtype(), tensor.layout(), tensor.conjugate}; }

@@ -24,6 +24,8 @@ class AutogradMeta final : public engine::Gradient {
  public:
   Tensor grad;
   bool retains_grad = false;
+  // Of a leaf: what the last backward pass that reached it started from. Whoever runs an update by `grad` runs it, too: see evaluate_step.
+  std::vector<engine::Value> roots;
   struct Hook {
     std::uint64_t id;
     std::function<Tensor(const Tensor& gradient)> call;
@@ -92,6 +94,10 @@ engine::Value in_place_of(const engine::Value& value, engine::Value memory);
 engine::Value owned_value(const engine::Value& value);
 // The value, with a derivative of zero in `of`.
 engine::Value constant_in(const engine::Value& value, const engine::Value& of);
+
+// Evaluates the tensors, what an update has changed, together with the losses that their gradients are of, as far as a tensor still holds
+// them: one program. A loss read later by itself would compute the forward pass again.
+void evaluate_step(std::span<const Tensor> changed);
 
 // The tensor has another storage now.
 void forget_source(TensorImpl& tensor);

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "braze/autograd.h"
+#include "frontend/autograd/tracking.h"
 #include "frontend/python/callbacks.h"
 #include "frontend/python/signature.h"
 #include "frontend/python/types.h"
@@ -49,6 +50,12 @@ const Rows rows{
 };
 
 void add_backward(nb::module_& m) {
+  m.def("evaluate_step", [](nb::handle tensors) {
+    object([&] {
+      evaluate_step(tensors_of(tensors));
+      return Py_NewRef(Py_None);
+    });
+  });
   m.def(
       "autograd_backward",
       [](nb::handle tensors, nb::handle gradients, nb::handle retain_graph, bool create_graph, nb::handle inputs) {

@@ -50,3 +50,40 @@ def test_copies_and_pickles_are_apart():
         assert not twin[0].weight.equal(model[0].weight)
         twin.load_state_dict(model.state_dict())
         assert twin[0].weight.equal(model[0].weight)
+
+
+def test_a_step_and_its_loss_are_one_evaluation():
+    model = mlp()
+    optimizer = T.optim.Adam(model.parameters(), lr=0.01)
+    x, y = T.rand(8, 20), T.arange(8) % 5
+    T.eval((x, y))
+    train(model, optimizer, 3, x, y)
+    before = T._braze.statistics()
+    train(model, optimizer, 5, x, y)
+    after = T._braze.statistics()
+    assert after["evaluations"] - before["evaluations"] == 5, (before, after)
+    assert after["compilations"] == before["compilations"]
+    # A loss that nobody holds is not computed; what it fails with is no business of the update's.
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(model(x), y).backward()
+    optimizer.step()
+    assert T._braze.statistics()["evaluations"] == after["evaluations"] + 1
+
+
+def test_leaves_die_with_their_pending_gradients():
+    def resident():
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * 4096
+
+    def once():
+        x = T.rand(256, 1024)
+        T.eval((x,))
+        x.requires_grad_()
+        (x * x).sum().backward()
+
+    for _ in range(50):
+        once()
+    before = resident()
+    for _ in range(100):
+        once()
+    assert resident() - before < 50 << 20  # all of them were 100 MiB

@@ -259,10 +259,10 @@ class PerParameter(Optimizer):
 
 
 def run(tensors):
-    """Computes what a step has changed, and all that it comes from, as one program: forward, backward and update. Otherwise the parameters
-    that a step started from would belong to nobody, and each later step would compute all earlier ones again."""
+    """Computes what a step has changed, the loss, and all that they come from, as one program: forward, backward and update. Otherwise the
+    parameters that a step started from would belong to nobody, and each later step would compute all earlier ones again."""
     if tensors and not _braze.is_tracing():
-        _braze._functions[""]["eval"](tuple(tensors))
+        _braze.evaluate_step(tuple(tensors))
 
 
 def set_number(state, name, number):
