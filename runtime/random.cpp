@@ -172,14 +172,15 @@ V parameter(const DrawParameter& p, std::int64_t i) {
 template <class T>
 inline constexpr int uniform_digits = is_half_type<T> ? std::numeric_limits<float>::digits : Bits<T>::digits;
 
-// One element from [from, to), the bounds rounded to T first.
+// One element from [from, to), the bounds rounded to T first. PyTorch's kernels are compiled for CPUs with fma, and use it here.
 template <class T>
 T uniform_element(Mersenne& g, double from, double to) {
   using Wide = typename Bits<T>::Wide;
   const T low = element<T>(from), high = element<T>(to);
   const Wide span = Bits<T>::widen(Bits<T>::round(Bits<T>::widen(high) - Bits<T>::widen(low)));
   const Wide u = static_cast<Wide>(g.uniform(uniform_digits<T>));
-  return Bits<T>::round(u * span + Bits<T>::widen(low));
+  const Wide base = Bits<T>::widen(low);
+  return Bits<T>::round(base == 0 || is_half_type<T> ? u * span + base : std::fma(u, span, base));
 }
 
 // Sixteen uniforms become eight pairs of normals, in place: ATen's normal_fill_16.

@@ -142,6 +142,7 @@ std::string type_name(const std::type_info& type) {
   char* text = abi::__cxa_demangle(type.name(), nullptr, nullptr, &status);
   std::string name = status == 0 ? text : type.name();
   std::free(text);
+  name = name.substr(0, name.find('<'));  // without a template's arguments
   return name.substr(name.rfind(':') + 1);
 }
 

@@ -1,4 +1,5 @@
 // Seed document 000: a tensor note (shape, joining, permute, broadcasting, detach, numpy), as tests/conformance/cases/seed_000.py has it.
+#include "braze/nn.h"
 #include "tests/cpp/snippet.h"
 
 using namespace braze;
@@ -187,4 +188,18 @@ SNIPPET(seed_000, detach_cuts_one_path) {
   const Tensor loss = pow(a, 2) + pow(b, 2);
   loss.backward();
   return tuple(loss, str(x.grad()));
+}
+
+SNIPPET(seed_000, permute_nhwc_to_nchw_conv) {
+  manual_seed(3);
+  const nn::Conv2d conv(3, 2, 3);
+  Tensor x = rand({1, 5, 6, 3});
+  x = x.permute({0, 3, 1, 2});
+  const Tensor output = conv(x);
+  return tuple(x.shape(), output.shape(), output);
+}
+
+SNIPPET(seed_000, conv_wrong_channel_position) {
+  const nn::Conv2d conv(3, 2, 3);
+  return raised([&] { conv(rand({1, 8, 8, 4})); });
 }

@@ -1,5 +1,8 @@
 // Seed document 002: tensors, up to automatic differentiation, as tests/conformance/cases/seed_002.py has it. What the document prints
 // is part of the recorded cases: printed(p) says that the text is the document's, and recording compared it.
+#include "braze/data.h"
+#include "braze/nn.h"
+#include "braze/optim.h"
 #include "tests/cpp/snippet.h"
 
 using namespace braze;
@@ -449,4 +452,85 @@ SNIPPET(seed_002, gradients_accumulate) {
   }
   x.grad().zero_();
   return tuple(Value(Value::Kind::list, seen), x.grad());
+}
+
+namespace {
+
+struct Fit {
+  nn::Linear model = nullptr;
+  std::vector<Value> losses;
+};
+
+Fit linear_regression(int epochs) {
+  const Tensor X = randn({100, 1});
+  const Tensor y = 5 * X + 3;
+  const data::TensorDataset dataset(X, y);
+  const data::DataLoader dataloader(dataset, {.batch_size = 16, .shuffle = true});
+  Fit fit{nn::Linear(1, 1), {}};
+  nn::MSELoss criterion;
+  optim::SGD optimizer(fit.model->parameters(), {.lr = 0.01});
+  for (int epoch = 0; epoch < epochs; ++epoch) {
+    Tensor loss;
+    for (const auto& [X_train, y_train] : dataloader) {
+      const Tensor y_pred = fit.model(X_train);
+      loss = criterion(y_train, y_pred);
+      optimizer.zero_grad();
+      loss.sum().backward();
+      optimizer.step();
+    }
+    fit.losses.emplace_back(loss.item<double>());
+  }
+  return fit;
+}
+
+std::string three_places(double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3f", number);
+  return text;
+}
+
+}  // namespace
+
+SNIPPET(seed_002, linear_regression_converges) {
+  manual_seed(66);
+  const nn::Linear model = linear_regression(100).model;
+  const std::string text =
+      "模型参数 w：" + three_places(model->weight.item<double>()) + ", b: " + three_places(model->bias.item<double>());
+  return tuple(text, text == "模型参数 w：5.000, b: 3.000");
+}
+
+SNIPPET(seed_002, linear_regression_first_epochs) {
+  manual_seed(7);
+  const Fit fit = linear_regression(3);
+  return tuple(Value(Value::Kind::list, fit.losses), fit.model->weight, fit.model->bias);
+}
+
+SNIPPET(seed_002, imports) {
+  const data::TensorDataset dataset(ones({2}));
+  const data::DataLoader loader(dataset);
+  const auto name = [](const auto& object) { return autograd::type_name(typeid(object)); };
+  return list(Value::pythons_own(), Value::pythons_own(), name(loader), name(dataset), nn::MSELoss()->name(),
+              optim::SGD({ones({1}).requires_grad_()}).name());
+}
+
+SNIPPET(seed_002, one_stream_to_the_regression) {
+  manual_seed(66);
+  for (int i = 0; i < 3; ++i) rand({2, 3});
+  const Tensor X = randn({100, 1});
+  const Tensor y = 5 * X + 3;
+  const data::DataLoader loader(data::TensorDataset(X, y), {.batch_size = 16, .shuffle = true});
+  const nn::Linear model(1, 1);
+  nn::MSELoss criterion;
+  optim::SGD optimizer(model->parameters(), {.lr = 0.01});
+  std::vector<Value> sizes;
+  for (int epoch = 0; epoch < 100; ++epoch)
+    for (const auto& [xb, yb] : loader) {
+      const Tensor loss = criterion(yb, model(xb));
+      optimizer.zero_grad();
+      loss.sum().backward();
+      optimizer.step();
+      if (epoch == 0) sizes.emplace_back(xb.size(0));
+    }
+  return tuple(three_places(model->weight.item<double>()) + " " + three_places(model->bias.item<double>()),
+               Value(Value::Kind::list, sizes));
 }

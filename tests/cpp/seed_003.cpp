@@ -2,6 +2,7 @@
 // tests/conformance/cases/seed_003.py has it.
 #include <algorithm>
 
+#include "braze/nn.h"
 #include "tests/cpp/snippet.h"
 
 using namespace braze;
@@ -416,4 +417,57 @@ SNIPPET(seed_003, ones_with_grad_inside_no_grad_is_not_tracked_there) {
     z = y * 2;
   }
   return tuple(y.requires_grad(), y.is_leaf(), z.requires_grad(), (y * 2).requires_grad());
+}
+
+SNIPPET(seed_003, default_parameters) {
+  const nn::Linear m(10, 5);
+  return tuple(m->weight.requires_grad(), m->bias.requires_grad(), m->weight.shape(), m->bias.shape(), m->weight.is_leaf());
+}
+
+SNIPPET(seed_003, freeze_a_parameter) {
+  const nn::Linear m(2, 2);
+  m->weight.requires_grad_(false);
+  m(ones({1, 2})).sum().backward();
+  return tuple(m->weight.grad().defined() ? Value(m->weight.grad()) : Value(), m->bias.grad(), m->weight.requires_grad());
+}
+
+SNIPPET(seed_003, requires_grad_rules_example) {
+  Paper p;
+  Tensor x = ones({5});
+  p("1. torch.ones():", x.requires_grad());
+  const Tensor y = tensor({1., 2., 3., 4., 5.});
+  p("2. torch.tensor():", y.requires_grad());
+  const Tensor z = x + y;
+  p("3. 操作现有张量:", z.requires_grad());
+  x.requires_grad_(true);
+  const Tensor w = x + y;
+  p("4. 至少一个输入 requires_grad=True:", w.requires_grad());
+  const nn::Linear model(5, 3);
+  p("5. 模型参数 (weight):", model->weight.requires_grad());
+  p("   模型参数 (bias):", model->bias.requires_grad());
+  Tensor a, b;
+  {
+    const NoGradGuard off;
+    a = ones({5});
+    b = ones({5}).requires_grad_();
+  }
+  p("6. torch.no_grad() 中创建:", a.requires_grad());
+  p("   torch.no_grad() 中显式设置 True:", b.requires_grad());
+  const Tensor c = x * 2;
+  Tensor d;
+  {
+    const NoGradGuard off;
+    d = x * 2;
+  }
+  p("7. 正常操作:", c.requires_grad());
+  p("   torch.no_grad() 中的操作:", d.requires_grad());
+  return p.text;
+}
+
+SNIPPET(seed_003, frozen_part_of_a_model) {
+  manual_seed(2);
+  const nn::Linear first(2, 3), second(3, 1);
+  const Tensor h = first(ones({1, 2})).detach();
+  second(h).sum().backward();
+  return tuple(first->weight.grad().defined() ? Value(first->weight.grad()) : Value(), second->weight.grad(), second->bias.grad());
 }

@@ -161,7 +161,7 @@ class State:
                                          "if incompatible_keys need to be modified, it should be done inplace.")
         load(self, "")
         if strict:
-            for names, kind in ((missing, "Missing"), (unexpected, "Unexpected")):
+            for names, kind in ((unexpected, "Unexpected"), (missing, "Missing")):
                 if names:
                     listed = ", ".join(f'"{name}"' for name in names)
                     errors.insert(0, f"{kind} key(s) in state_dict: {listed}. ")
