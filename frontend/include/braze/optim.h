@@ -1,0 +1,172 @@
+// Optimizers: what changes parameters by their gradients. https://pytorch.org/docs/stable/optim.html
+//
+//   optim::Adam adam(model->parameters(), {.lr = 3e-4});
+//   for (auto [x, y] : loader) {
+//     adam.zero_grad();
+//     nn::functional::mse_loss(model(x), y).backward();
+//     adam.step();
+//   }
+//
+// Parameters that share settings are a group; where they differ:
+//
+//   optim::SGD sgd({{model->first->parameters()}, {model->second->parameters(), {.lr = 0.1}}});
+//
+// A step runs as one program with the forward and backward pass before it, and writes into the memory that parameters and state have.
+// Names of settings, state and text are PyTorch's.
+#pragma once
+
+#include <functional>
+#include <iosfwd>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "braze/optim/options.h"
+#include "braze/state_dict.h"
+#include "braze/tensor.h"
+
+namespace braze::optim {
+
+using Setting = std::variant<std::monostate, bool, std::int64_t, double, Betas, std::string>;
+
+// What state_dict gives: parameters are numbered through all groups.
+struct OptimizerState {
+  std::map<std::int64_t, StateDict> state;
+  struct Group {
+    Named<Setting> settings;
+    std::vector<std::int64_t> params;
+  };
+  std::vector<Group> param_groups;
+};
+
+class Optimizer {
+ public:
+  // Computes the loss anew, gradients included.
+  using Closure = std::function<Tensor()>;
+
+  Optimizer(const Optimizer&) = delete;  // schedulers refer to it
+  virtual ~Optimizer();
+
+  // Forgets the gradients of all parameters, or makes them zero.
+  void zero_grad(bool set_to_none = true);
+  // Updates all parameters that have a gradient. The closure is called before, with grad mode on; its value is returned.
+  virtual Tensor step(const Closure& closure = {});
+
+  // ---- groups ----
+  std::size_t groups() const { return params_.size(); }
+  const std::vector<Tensor>& params(std::size_t group = 0) const { return params_.at(group); }
+  double lr(std::size_t group = 0) const;
+  void set_lr(double lr);  // of all groups
+  void set_lr(double lr, std::size_t group);
+  // By PyTorch's name. set throws ValueError for a name that the optimizer has not or a value of another kind.
+  virtual Named<Setting> settings(std::size_t group = 0) const = 0;
+  virtual void set(std::size_t group, const std::string& name, const Setting& value) = 0;
+
+  // ---- state ----
+  // What belongs to a parameter, by PyTorch's names; empty before its first step.
+  StateDict& state(const Tensor& param);
+  // https://pytorch.org/docs/stable/generated/torch.optim.Optimizer.state_dict.html
+  OptimizerState state_dict() const;
+  // Takes what state_dict gave. Throws ValueError where groups or their sizes differ.
+  void load_state_dict(const OptimizerState& state);
+
+  virtual std::string name() const;  // the type's
+  std::string str() const;
+
+ protected:
+  Optimizer() = default;
+  // Throws ValueError for parameters that are not leaves, or in a group already.
+  void add_params(std::vector<Tensor> params);
+  // The updates, recorded without grad mode; `updated` gets what was changed.
+  virtual void update(std::vector<Tensor>& updated) = 0;
+  // Runs what a step has changed and all that it comes from, as one program.
+  static void run(std::span<const Tensor> updated);
+
+ private:
+  std::vector<std::vector<Tensor>> params_;
+  std::unordered_map<const TensorImpl*, StateDict> state_;
+};
+
+std::ostream& operator<<(std::ostream& out, const Optimizer& optimizer);
+
+// Parameters that share settings; without options those of the optimizer.
+template <class Options>
+struct ParamGroup {
+  std::vector<Tensor> params;
+  std::optional<Options> options = {};
+};
+
+// An optimizer that updates each parameter by itself, by braze/optim/updates.h. Throws ValueError in PyTorch's words for settings out of
+// range and for no parameters at all.
+template <class OptionsType>
+class PerParameter : public Optimizer {
+ public:
+  using Options = OptionsType;
+  using Group = ParamGroup<Options>;
+
+  explicit PerParameter(std::vector<Tensor> params, const Options& options = {});
+  explicit PerParameter(std::vector<Group> groups, const Options& options = {});
+  void add_param_group(Group group);
+  Options& options(std::size_t group = 0) { return options_.at(group); }
+  Named<Setting> settings(std::size_t group = 0) const override;
+  void set(std::size_t group, const std::string& name, const Setting& value) override;
+
+ protected:
+  void update(std::vector<Tensor>& updated) override;
+
+ private:
+  Options defaults_;
+  std::vector<Options> options_;
+};
+
+// Down the gradient, with momentum. https://pytorch.org/docs/stable/generated/torch.optim.SGD.html
+class SGD : public PerParameter<SGDOptions> {
+  using PerParameter::PerParameter;
+};
+// Averaged gradient descent. https://pytorch.org/docs/stable/generated/torch.optim.ASGD.html
+class ASGD : public PerParameter<ASGDOptions> {
+  using PerParameter::PerParameter;
+};
+// https://pytorch.org/docs/stable/generated/torch.optim.Adam.html
+class Adam : public PerParameter<AdamOptions> {
+  using PerParameter::PerParameter;
+};
+// Adam whose weight decay is apart from the gradient. https://pytorch.org/docs/stable/generated/torch.optim.AdamW.html
+class AdamW : public PerParameter<AdamWOptions> {
+  using PerParameter::PerParameter;
+};
+// Adam by the largest gradient. https://pytorch.org/docs/stable/generated/torch.optim.Adamax.html
+class Adamax : public PerParameter<AdamaxOptions> {
+  using PerParameter::PerParameter;
+};
+// Adam with Nesterov's momentum. https://pytorch.org/docs/stable/generated/torch.optim.NAdam.html
+class NAdam : public PerParameter<NAdamOptions> {
+  using PerParameter::PerParameter;
+};
+// Adam that starts with plain momentum. https://pytorch.org/docs/stable/generated/torch.optim.RAdam.html
+class RAdam : public PerParameter<RAdamOptions> {
+  using PerParameter::PerParameter;
+};
+// By the sum of squares. https://pytorch.org/docs/stable/generated/torch.optim.Adagrad.html
+class Adagrad : public PerParameter<AdagradOptions> {
+  using PerParameter::PerParameter;
+};
+// By running means of squares of gradients and steps. https://pytorch.org/docs/stable/generated/torch.optim.Adadelta.html
+class Adadelta : public PerParameter<AdadeltaOptions> {
+  using PerParameter::PerParameter;
+};
+// By a running mean of squares. https://pytorch.org/docs/stable/generated/torch.optim.RMSprop.html
+class RMSprop : public PerParameter<RMSpropOptions> {
+  using PerParameter::PerParameter;
+};
+// By the signs of gradients alone. https://pytorch.org/docs/stable/generated/torch.optim.Rprop.html
+class Rprop : public PerParameter<RpropOptions> {
+  using PerParameter::PerParameter;
+};
+
+}  // namespace braze::optim

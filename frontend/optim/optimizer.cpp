@@ -1,0 +1,146 @@
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+#include <unordered_set>
+
+#include "braze/autograd.h"
+#include "braze/functions.h"
+#include "braze/optim.h"
+#include "frontend/nn/text.h"
+#include "frontend/tensor_impl.h"
+#include "ir/error.h"
+
+namespace braze::optim {
+
+Optimizer::~Optimizer() = default;
+
+void Optimizer::add_params(std::vector<Tensor> params) {
+  std::unordered_set<const TensorImpl*> known;
+  for (const auto& group : params_)
+    for (const Tensor& param : group) known.insert(param.impl());
+  for (const Tensor& param : params) {
+    require<TypeError>(param.defined(), "optimizer can only optimize Tensors, but one of the params is undefined");
+    require<ValueError>(param.is_leaf() || param.retains_grad(), "can't optimize a non-leaf Tensor");
+    require<ValueError>(!known.contains(param.impl()), "some parameters appear in more than one parameter group");
+  }
+  params_.push_back(std::move(params));
+}
+
+void Optimizer::zero_grad(bool set_to_none) {
+  for (const auto& group : params_)
+    for (const Tensor& param : group) {
+      const Tensor gradient = param.grad();
+      if (gradient.defined()) param.set_grad(set_to_none ? Tensor() : gradient.detach().zero_());
+    }
+}
+
+Tensor Optimizer::step(const Closure& closure) {
+  Tensor loss;
+  if (closure) {
+    const EnableGradGuard on;
+    loss = closure();
+  }
+  std::vector<Tensor> updated;
+  {
+    const NoGradGuard off;
+    update(updated);
+  }
+  run(updated);
+  return loss;
+}
+
+// Otherwise the parameters that a step started from would belong to nobody, and each later step would compute all earlier ones again.
+void Optimizer::run(std::span<const Tensor> updated) {
+  if (!updated.empty() && !engine::tracing()) braze::eval(updated);
+}
+
+namespace {
+
+const Setting& setting(const Named<Setting>& settings, std::string_view name) {
+  const auto found = std::find_if(settings.begin(), settings.end(), [&](const auto& each) { return each.first == name; });
+  require<ValueError>(found != settings.end(), "the optimizer has no setting '{}'", name);
+  return found->second;
+}
+
+}  // namespace
+
+double Optimizer::lr(std::size_t group) const { return std::get<double>(setting(settings(group), "lr")); }
+void Optimizer::set_lr(double lr, std::size_t group) { set(group, "lr", lr); }
+void Optimizer::set_lr(double lr) {
+  for (std::size_t group = 0; group < groups(); ++group) set(group, "lr", lr);
+}
+
+StateDict& Optimizer::state(const Tensor& param) { return state_[param.impl()]; }
+
+OptimizerState Optimizer::state_dict() const {
+  OptimizerState result;
+  std::int64_t number = 0;
+  for (std::size_t group = 0; group < groups(); ++group) {
+    result.param_groups.push_back({settings(group), {}});
+    for (const Tensor& param : params_[group]) {
+      if (const auto found = state_.find(param.impl()); found != state_.end() && !found->second.empty())
+        result.state[number] = found->second;
+      result.param_groups.back().params.push_back(number++);
+    }
+  }
+  return result;
+}
+
+void Optimizer::load_state_dict(const OptimizerState& given) {
+  const NoGradGuard off;
+  require<ValueError>(given.param_groups.size() == groups(), "loaded state dict has a different number of parameter groups");
+  std::map<std::int64_t, Tensor> params;
+  for (std::size_t group = 0; group < groups(); ++group) {
+    const auto& numbers = given.param_groups[group].params;
+    require<ValueError>(numbers.size() == params_[group].size(),
+                        "loaded state dict contains a parameter group that doesn't match the size of optimizer's group");
+    for (std::size_t i = 0; i < numbers.size(); ++i) params[numbers[i]] = params_[group][i];
+  }
+  std::unordered_map<const TensorImpl*, StateDict> fresh;
+  for (const auto& [number, state] : given.state) {
+    const auto param = params.find(number);
+    if (param == params.end()) continue;
+    // In the parameter's dtype; a count of steps keeps its own. What needs no conversion is shared with the dict, as in PyTorch.
+    for (const auto& [name, value] : state)
+      fresh[param->second.impl()][name] = name == "step"                    ? value.to(float32)
+                                          : is_float(param->second.dtype()) ? value.to(param->second.dtype())
+                                                                            : value;
+  }
+  for (std::size_t group = 0; group < groups(); ++group) {
+    const Named<Setting> known = settings(group);
+    for (const auto& [name, value] : given.param_groups[group].settings)
+      if (std::any_of(known.begin(), known.end(), [&, &name = name](const auto& each) { return each.first == name; }))
+        set(group, name, value);
+  }
+  state_ = std::move(fresh);
+}
+
+std::string Optimizer::name() const { return autograd::type_name(typeid(*this)); }
+
+namespace {
+
+std::string text_of(const Setting& value) {
+  if (const auto* flag = std::get_if<bool>(&value)) return repr(*flag);
+  if (const auto* number = std::get_if<std::int64_t>(&value)) return repr(*number);
+  if (const auto* number = std::get_if<double>(&value)) return *number == 0 ? "0" : repr(*number);  // as the defaults are written
+  if (const auto* pair = std::get_if<Betas>(&value)) return "(" + repr(pair->first) + ", " + repr(pair->second) + ")";
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  return "None";
+}
+
+}  // namespace
+
+std::string Optimizer::str() const {
+  std::string text = name() + " (";
+  for (std::size_t group = 0; group < groups(); ++group) {
+    Named<Setting> sorted = settings(group);
+    std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    text += fmt::format("\nParameter Group {}\n", group);
+    for (const auto& [name, value] : sorted) text += fmt::format("    {}: {}\n", name, text_of(value));
+  }
+  return text + ")";
+}
+
+std::ostream& operator<<(std::ostream& out, const Optimizer& optimizer) { return out << optimizer.str(); }
+
+}  // namespace braze::optim
