@@ -68,8 +68,8 @@ struct Arguments {
 };
 
 void run(const Arguments& a) {
-  const ir::Graph graph = ir::parse_graph(read_file(a.file), a.file);
-  write_results(text::run_graph(graph, read_arguments(a.in)), a.out);
+  text::GraphRunner runner(ir::parse_graph(read_file(a.file), a.file));
+  write_results(runner(read_arguments(a.in)), a.out);
 }
 
 void dump(const Arguments& a) {
@@ -86,39 +86,32 @@ void opt(const Arguments& a) {
   std::cout << passes::print(passes::run_passes(std::move(module), engine::compile_options(true), names));
 }
 
-std::vector<std::uint32_t> parameter_numbers(const ir::Graph& graph, const std::vector<std::string>& names) {
-  std::vector<std::uint32_t> numbers;
-  for (const std::string& name : names) {
-    std::uint32_t number = 0;
-    while (number < graph.parameters().size() && graph.parameter_name(number) != name) ++number;
-    require<ValueError>(number < graph.parameters().size(), "{} has no parameter '{}'", graph.name, name);
-    numbers.push_back(number);
-  }
-  return numbers;
-}
-
-// Prints what `transform` makes of a graph. Views of known layout become moves first: what is made of them is moves, too.
+// Prints what `transform` makes of a graph and the numbers of the parameters that are asked for.
 template <class Transform>
-void transformed(const Arguments& a, std::string_view command, const Transform& transform) {
+void print_transformed(const Arguments& a, std::string_view command, const Transform& transform) {
   passes::Module module = passes::parse_module(read_file(a.file), a.file);
   require<ValueError>(module.stage == passes::Stage::graph, "{} takes a graph, and {} is at stage {}", command, a.file,
                       passes::name(module.stage));
-  if (!a.raw) module = passes::structure_views(std::move(module), {});
-  module.graph = transform(module.graph, parameter_numbers(module.graph, a.parameters));
-  if (!a.raw)
-    for (const auto pass : {passes::canonicalize, passes::simplify, passes::structure_views, passes::dead_code})
-      module = pass(std::move(module), {});
+  const auto transform_graph = [&](const ir::Graph& graph) {
+    std::vector<std::uint32_t> numbers;
+    for (const std::string& name : a.parameters) numbers.push_back(text::parameter_number(graph, name));
+    return transform(graph, numbers);
+  };
+  if (a.raw)
+    module.graph = transform_graph(module.graph);
+  else
+    module = text::transformed(std::move(module), transform_graph);
   std::cout << passes::print(module);
 }
 
 void grad(const Arguments& a) {
-  transformed(a, "grad", [&](const ir::Graph& graph, const std::vector<std::uint32_t>& parameters) {
+  print_transformed(a, "grad", [&](const ir::Graph& graph, const std::vector<std::uint32_t>& parameters) {
     return (a.forward ? passes::jvp : a.pullback ? passes::vjp : passes::grad)(graph, {a.results, parameters, a.value});
   });
 }
 
 void vmap(const Arguments& a) {
-  transformed(a, "vmap", [](const ir::Graph& graph, const std::vector<std::uint32_t>& parameters) {
+  print_transformed(a, "vmap", [](const ir::Graph& graph, const std::vector<std::uint32_t>& parameters) {
     return passes::vmap(graph, {parameters});
   });
 }

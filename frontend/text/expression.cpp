@@ -1,5 +1,6 @@
 #include "frontend/text/expression.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -19,6 +20,9 @@ using ir::Token;
 
 // Ops recorded from text have no line of C++.
 constexpr std::source_location nowhere{};
+
+// Names that are no tensors.
+constexpr std::string_view own_names[] = {"pi", "inf", "nan", "True", "False", "None"};
 
 // What an expression may stand for: a tensor, a number, or a list of numbers (dims, shapes).
 using Thing = std::variant<Tensor, Scalar, Sizes>;
@@ -461,6 +465,22 @@ class Parser {
 
 Tensor evaluate(std::string_view expression, const std::map<std::string, Tensor>& names) {
   return Parser(expression, names).parse();
+}
+
+std::vector<std::string> names_in(std::string_view expression) {
+  const Lexer lexer(expression, "<expression>", Lexer::Comments::none);
+  std::vector<std::string> out;
+  const auto is = [&](std::size_t at, std::string_view text) {
+    return lexer.peek(at).kind == Token::Kind::punctuation && lexer.peek(at).text == text;
+  };
+  for (std::size_t i = 0; lexer.peek(i).kind != Token::Kind::end; ++i) {
+    if (lexer.peek(i).kind != Token::Kind::name) continue;
+    const std::string name(lexer.peek(i).text);
+    const bool called = is(i + 1, "("), keyword = is(i + 1, "=") && !is(i + 2, "="), method = i > 0 && is(i - 1, ".");
+    const bool own = std::find(std::begin(own_names), std::end(own_names), name) != std::end(own_names);
+    if (!called && !keyword && !method && !own && std::find(out.begin(), out.end(), name) == out.end()) out.push_back(name);
+  }
+  return out;
 }
 
 std::vector<std::string> function_names() {

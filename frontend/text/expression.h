@@ -19,6 +19,9 @@ namespace braze::text {
 // wrong, unknown names included, and what the operations themselves throw.
 Tensor evaluate(std::string_view expression, const std::map<std::string, Tensor>& names);
 
+// The names that the expression reads and does not call, each once, in the order of the text; `pi` and the like are not among them.
+std::vector<std::string> names_in(std::string_view expression);
+
 // The functions that expressions may call.
 std::vector<std::string> function_names();
 

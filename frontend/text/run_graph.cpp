@@ -108,21 +108,38 @@ class Binder {
 
 }  // namespace
 
-std::vector<Tensor> run_graph(const ir::Graph& graph, const std::map<std::string, Argument>& arguments) {
-  Binder binder(graph, arguments);
+std::vector<Tensor> GraphRunner::operator()(const std::map<std::string, Argument>& arguments) {
+  Binder binder(graph_, arguments);
   binder.bind();
-  passes::Module module;
-  module.graph = ir::copy(graph);
-  const auto executable = engine::build_executable(std::move(module), engine::compile_options(true));
-  std::vector<runtime::Buffer> results(graph.results.size());
-  engine::throw_failure(executable->run(binder.inputs, binder.symbols(), binder.scalars, results), executable->program());
+  std::call_once(compiled_, [&] {
+    passes::Module module;
+    module.graph = ir::copy(graph_);
+    executable_ = engine::build_executable(std::move(module), engine::compile_options(true));
+  });
+  std::vector<runtime::Buffer> results(graph_.results.size());
+  engine::throw_failure(executable_->run(binder.inputs, binder.symbols(), binder.scalars, results), executable_->program());
   std::vector<Tensor> out;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    const ir::Type& type = graph.type(graph.results[i]);
+    const ir::Type& type = graph_.type(graph_.results[i]);
     out.push_back(
         wrap(engine::leaf(engine::TypeRef::make(make_type(type.dtype, binder.sizes(type))), std::move(results[i].block))));
   }
   return out;
+}
+
+std::uint32_t parameter_number(const ir::Graph& graph, std::string_view name) {
+  std::uint32_t number = 0;
+  while (number < graph.parameters().size() && graph.parameter_name(number) != name) ++number;
+  require<ValueError>(number < graph.parameters().size(), "{} has no parameter '{}'", graph.name, name);
+  return number;
+}
+
+passes::Module transformed(passes::Module module, const std::function<ir::Graph(const ir::Graph&)>& transform) {
+  module = passes::structure_views(std::move(module), {});
+  module.graph = transform(module.graph);
+  for (const auto pass : {passes::canonicalize, passes::simplify, passes::structure_views, passes::dead_code})
+    module = pass(std::move(module), {});
+  return module;
 }
 
 }  // namespace braze::text

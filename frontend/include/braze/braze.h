@@ -5,6 +5,7 @@
 #include "braze/compile.h"    // IWYU pragma: export
 #include "braze/dlpack.h"     // IWYU pragma: export
 #include "braze/error.h"      // IWYU pragma: export
+#include "braze/expression.h"  // IWYU pragma: export
 #include "braze/func.h"       // IWYU pragma: export
 #include "braze/functions.h"  // IWYU pragma: export
 #include "braze/tensor.h"     // IWYU pragma: export
