@@ -1,9 +1,10 @@
 // Which nodes share a kernel.
 //
+//  0. Reductions and dots are put into the form that groups best (fuse.h).
 //  1. Forward, greedily: a node joins the groups of its operands where the domains agree (the same elements, or the rows of a
-//     reduction), unless a cycle between groups or a cap forbids it.
+//     reduction), unless a cycle between groups or a cap forbids it: all of them as one, or else one of them.
 //  2. A value that another group reads is written to memory, or computed again there: again if it is cheap and
-//     (reads - 1) * (users - 1) < 2, or if that reader is its only one.
+//     (reads - 1) * (users - 1) < 2, or if that reader is its only one. What is one a row is cheap to a kernel that reduces rows.
 //  3. Groups that read the same memory over the same domain become one.
 // Views belong to no group of their own: each reader sees through them. All work lists are linear in the graph; searches for cycles are
 // cut off by a level per group (the longest path before it) and a cap.
@@ -154,7 +155,7 @@ void Fuser::run(Module& module) {
 namespace braze::passes {
 
 Module fuse(Module module, const Options& options) {
-  module.graph = split_mixed_reductions(std::move(module.graph));
+  module.graph = split_mixed_reductions(turn_dots(std::move(module.graph)));
   fusion::Fuser(module.graph, options).run(module);
   module.stage = Stage::fused;
   return module;

@@ -51,26 +51,10 @@ Graph split_mixed_reductions(Graph graph) {
   bool any = false;
   for (NodeId id = 0; id < graph.size() && !any; ++id) any = is_mixed(graph[id]);
   if (!any) return graph;
-  Graph to;
-  to.name = graph.name;
-  to.symbols = graph.symbols;
-  std::vector<NodeId> copy(graph.size());
-  std::vector<Value> in;
-  for (NodeId id = 0; id < graph.size(); ++id) {
-    const ir::Node& node = graph[id];
-    in.clear();
-    for (const Value v : node.in) in.push_back({copy[v.node], v.result});
-    if (node.op == Op::parameter) {
-      const auto& parameter = node.as<ir::Parameter>();
-      copy[id] = to.parameter({parameter.type, parameter.shape}, parameter.kind, graph.parameter_name(parameter.number)).node;
-    } else if (is_mixed(node)) {
-      copy[id] = reduce_by_runs(to, node, in[0]).node;
-    } else {
-      copy[id] = to.add(node.op, in, *node.attributes, node.location);
-    }
-  }
-  for (const Value v : graph.results) to.results.push_back({copy[v.node], v.result});
-  return to;
+  return rebuilt(graph, [&](Graph& to, NodeId id, std::span<const Value> in) -> std::optional<Value> {
+    if (!is_mixed(graph[id])) return std::nullopt;
+    return reduce_by_runs(to, graph[id], in[0]);
+  });
 }
 
 }  // namespace braze::passes

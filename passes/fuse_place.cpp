@@ -239,14 +239,16 @@ bool Fuser::again_within(NodeId base, std::uint32_t cluster) {
   return true;
 }
 
-// The cluster that the operands' clusters have become, with room for the node, or none.
+// The cluster that the operands' clusters have become, with room for the node, or none: all of those that fit as one, or else one of them.
 std::uint32_t Fuser::target_of(NodeId id, const std::vector<Operand>& reads) {
+  std::vector<std::uint32_t> fitting;
   std::uint32_t target = none;
   for (const Operand& operand : reads) {
     const NodeId base = operand.base.node;
     if (cluster_of_[base] == none || (target != none && find(cluster_of_[base]) == target)) continue;
     std::string why;
     const auto fit = fits(id, operand, why);
+    if (fit) fitting.push_back(*fit);
     if (fit && target == none) {
       target = *fit;
     } else if (fit && try_merge(target, *fit, why)) {
@@ -255,31 +257,38 @@ std::uint32_t Fuser::target_of(NodeId id, const std::vector<Operand>& reads) {
       note(base, id, std::move(why));
     }
   }
-  if (target == none) return none;
-  std::string why;
-  for (const Operand& operand : reads) {
-    const NodeId base = operand.base.node;
-    std::string misfit;
-    if (cluster_of_[base] == none || find(cluster_of_[base]) != target || fits(id, operand, misfit)) continue;
-    if (operand.storage || !again_within(base, target)) why = misfit;
+  std::string first;
+  for (const std::uint32_t cluster : fitting) {
+    const std::string why = refusal(id, find(cluster), reads);
+    if (why.empty()) return find(cluster);
+    if (first.empty()) first = why;
   }
+  if (target != none) note(clusters_[target].nodes.back(), id, first);
+  return none;
+}
+
+// Why the node cannot stand in the cluster; empty if it can, which then comes after all that the node reads elsewhere.
+std::string Fuser::refusal(NodeId id, std::uint32_t target, const std::vector<Operand>& reads) {
   std::uint32_t level = 0;
   for (const Operand& operand : reads) {
     const NodeId base = operand.base.node;
-    if (cluster_of_[base] == none || find(cluster_of_[base]) == target) continue;
+    if (cluster_of_[base] == none) continue;
     const std::uint32_t other = find(cluster_of_[base]);
+    if (other == target) {
+      std::string misfit;
+      if (!fits(id, operand, misfit) && (operand.storage || !again_within(base, target))) return misfit;
+      continue;
+    }
     level = std::max(level, clusters_[other].level + 1);
-    if (depends(other, target)) why = "a kernel between them needs one and feeds the other";
+    if (depends(other, target)) return "a kernel between them needs one and feeds the other";
   }
   const Cluster& cluster = clusters_[target];
   if (cluster.nodes.size() + 1 > static_cast<std::size_t>(options_.group_nodes))
-    why = fmt::format("one kernel would hold {} nodes", cluster.nodes.size() + 1);
-  else if (cluster.reads.size() + reads.size() + 1 > static_cast<std::size_t>(options_.group_buffers))
-    why = fmt::format("one kernel would read {} buffers", cluster.reads.size() + reads.size());
-  if (why.empty() && !raise(target, level)) why = "too many kernels depend on them to prove that none lies between";
-  if (why.empty()) return target;
-  note(cluster.nodes.back(), id, why);
-  return none;
+    return fmt::format("one kernel would hold {} nodes", cluster.nodes.size() + 1);
+  if (cluster.reads.size() + reads.size() + 1 > static_cast<std::size_t>(options_.group_buffers))
+    return fmt::format("one kernel would read {} buffers", cluster.reads.size() + reads.size());
+  if (!raise(target, level)) return "too many kernels depend on them to prove that none lies between";
+  return {};
 }
 
 void Fuser::place(NodeId id) {

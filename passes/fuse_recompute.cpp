@@ -53,6 +53,13 @@ Fuser::Again Fuser::again(NodeId id) {
   return result;
 }
 
+// Whether a kernel that reduces rows would compute the value once for each, before it goes along the row.
+bool Fuser::once_a_row(NodeId id, std::uint32_t cluster) const {
+  const Domain& domain = clusters_[cluster].domain;
+  return domain.reduces && domain.order == ReduceOrder::inner && !domain.rows().empty() &&
+         squeezed(graph_[id].out[0].shape) == domain.rows();
+}
+
 // Decides for each value that another group reads: memory, or again there. Operands come first, so that what is computed again
 // reads what is decided already.
 void Fuser::recompute() {
@@ -83,7 +90,7 @@ void Fuser::recompute() {
       if (use.cluster == own) continue;
       ++outside;
       reader = use.reader;
-      spread = spread || use.kind == Relation::Kind::spread || use.kind == Relation::Kind::row;
+      spread = spread || use.kind == Relation::Kind::spread || (use.kind == Relation::Kind::row && !once_a_row(id, use.cluster));
       into_dot = into_dot || graph_[use.reader].op == Op::dot;
     }
     if (outside == 0) continue;

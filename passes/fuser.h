@@ -91,6 +91,7 @@ class Fuser {
   std::uint32_t find(std::uint32_t cluster);
   void place(ir::NodeId id);
   std::uint32_t target_of(ir::NodeId id, const std::vector<Operand>& reads);
+  std::string refusal(ir::NodeId id, std::uint32_t target, const std::vector<Operand>& reads);
   std::optional<std::uint32_t> fits(ir::NodeId id, const Operand& operand, std::string& why);
   std::string merge_domains(std::uint32_t into, std::uint32_t other, bool& rows_only);
   bool try_merge(std::uint32_t a, std::uint32_t b, std::string& why);
@@ -110,6 +111,7 @@ class Fuser {
     bool movable = true;
   };
   Again again(ir::NodeId id);
+  bool once_a_row(ir::NodeId id, std::uint32_t cluster) const;
   void siblings();
   std::vector<std::uint32_t> sequence_of_clusters();
   void emit(Module& module);

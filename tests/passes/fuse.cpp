@@ -166,3 +166,58 @@ TEST_CASE("a kernel holds no more nodes and buffers than the options allow") {
   const auto module = check_graph(text, {.symbols = {{"n", 100}}});
   for (const Kernel& kernel : module.program.kernels) CHECK(kernel.buffers.size() <= 24);
 }
+
+TEST_CASE("a dot of which only the transpose is read is turned, so that what follows is part of its kernel") {
+  const auto module = check_graph(R"(braze.ir 1
+graph f(%w: f32[n, k], %x: f32[m, k], %g: f32[m, n], %lr: f32[] scalar) {
+  %0 = permute %x {order = [1, 0]} : f32[k, m]
+  %1 = dot %0, %g : f32[k, n]
+  %2 = permute %1 {order = [1, 0]} : f32[n, k]
+  %3 = expand %lr {shape = [n, k]} : f32[n, k]
+  %4 = mul %2, %3 : f32[n, k]
+  %5 = add %w, %4 : f32[n, k]
+  return %2, %5
+})",
+                                  {.symbols = {{"n", 37}, {"k", 50}, {"m", 300}}, .tolerance = 1e-5});
+  CHECK(module.groups.size() == 1);
+  // Read as it is, too: computed once, as it is.
+  const auto both = check_graph(R"(braze.ir 1
+graph f(%x: f32[b, k, m], %g: f32[b, m, n]) {
+  %0 = dot %x, %g : f32[b, k, n]
+  %1 = permute %0 {order = [0, 2, 1]} : f32[b, n, k]
+  %2 = exp %1 : f32[b, n, k]
+  return %0, %2
+})",
+                                {.symbols = {{"b", 3}, {"n", 7}, {"k", 20}, {"m", 33}}, .tolerance = 1e-5});
+  CHECK(both.groups.size() == 2);
+}
+
+TEST_CASE("where one operand's kernel cannot hold a node, another's may") {
+  // The mask is of the first dot, which the second one needs: what reads both is the end of the second.
+  const auto module = check_graph(R"(braze.ir 1
+graph f(%x: f32[n, m], %w: f32[m, m], %v: f32[m, m], %zero: f32[] scalar) {
+  %0 = dot %x, %w : f32[n, m]
+  %1 = expand %zero {shape = [n, m]} : f32[n, m]
+  %2 = le %0, %1 : bool[n, m]
+  %3 = tanh %0 : f32[n, m]
+  %4 = dot %3, %v : f32[n, m]
+  %5 = where %2, %1, %4 : f32[n, m]
+  return %3, %5
+})",
+                                  {.symbols = {{"n", 21}, {"m", 40}}, .tolerance = 1e-5});
+  CHECK(module.groups.size() == 2);
+}
+
+TEST_CASE("what is one a row is computed by the kernel that reduces rows") {
+  const auto module = check_graph(R"(braze.ir 1
+graph f(%x: f32[n, m], %y: f32[n]) {
+  %0 = tanh %y : f32[n]
+  %1 = reshape %0 {shape = [n, 1]} : f32[n, 1]
+  %2 = expand %1 {shape = [n, m]} : f32[n, m]
+  %3 = mul %x, %2 : f32[n, m]
+  %4 = sum %3 {dims = [1]} : f32[n]
+  return %4
+})",
+                                  {.symbols = {{"n", 21}, {"m", 400}}, .tolerance = 1e-5});
+  CHECK(module.groups.size() == 1);
+}
