@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "braze/autograd.h"
 #include "braze/functions.h"
 #include "frontend/formula.h"
 #include "frontend/windows.h"
@@ -180,6 +181,16 @@ Maxima maxima_with_places(const Tensor& windows, const Pooling& p) {
   return {best.values.contiguous(), best.indices.contiguous()};
 }
 
+// Whether gradients may be asked for. They then go where the maxima stand, one element a window; through the comparisons, each element
+// would get a share from each window that it is in.
+bool is_differentiated(const Tensor& x) { return is_grad_enabled() && x.requires_grad(); }
+
+// The elements of x at places in its planes: [N, C, o...].
+Tensor at_places(const Tensor& x, const Tensor& places) {
+  const Sizes out = places.sizes();
+  return gather(x.flatten(2), 2, places.flatten(2)).reshape(out);
+}
+
 Maxima max_pool(std::string_view name, std::size_t rank, const In& input, SizesView kernel, SizesView stride, SizesView padding,
                 SizesView dilation, bool ceil_mode, bool indices) {
   const SourceLine line(input.where());
@@ -188,15 +199,16 @@ Maxima max_pool(std::string_view name, std::size_t rank, const In& input, SizesV
   if (rank == 1 && !indices && !is_float(x.tensor.dtype())) not_implemented_for("max_pool1d_impl", x.tensor.dtype());
   const Pooling p = pooling(name, x.tensor, rank, kernel, stride, padding, dilation, ceil_mode);
   const Tensor windows = windows_of(pad_spatial(x.tensor, p.windows.padding, p.high, least(x.tensor.dtype())), p.windows, p.out);
-  if (indices && are_few(windows, rank)) {
-    const Maxima m = maxima_with_places(windows, p);
-    return {x.result(m.values), x.result(m.indices)};
-  }
+  const bool differentiated = is_differentiated(x.tensor);
+  const auto result = [&](const Maxima& m) {
+    return Maxima{x.result(differentiated ? at_places(x.tensor, m.indices) : m.values), x.result(m.indices)};
+  };
+  if (!indices && !differentiated) return {x.result(maxima_of(windows, rank)), {}};
+  if (are_few(windows, rank)) return result(maxima_with_places(windows, p));
   const Tensor values = maxima_of(windows, rank);
-  if (!indices) return {x.result(values), {}};
   std::vector<Tensor> positions;
   for (std::size_t i = 0; i < rank; ++i) positions.push_back(positions_of(p, i));
-  return {x.result(values), x.result(places_of_maxima(windows, values, positions, p.size))};
+  return result({values, places_of_maxima(windows, values, positions, p.size)});
 }
 
 // ---- averages ----
@@ -328,8 +340,10 @@ Maxima adaptive_max_pool(std::string_view name, std::size_t rank, const In& inpu
   if (!is_float(x.tensor.dtype())) not_implemented_for("adaptive_max_pool2d", x.tensor.dtype());
   const Adaptive a = adaptive_windows(x.tensor, adaptive_sizes(name, output_size, x.tensor, rank));
   const Tensor values = maxima_of(a.windows, rank);
-  if (!indices) return {x.result(values), {}};
-  return {x.result(values), x.result(places_of_maxima(a.windows, values, a.positions, a.size))};
+  const bool differentiated = is_differentiated(x.tensor);
+  if (!indices && !differentiated) return {x.result(values), {}};
+  const Tensor places = places_of_maxima(a.windows, values, a.positions, a.size);
+  return {x.result(differentiated ? at_places(x.tensor, places) : values), x.result(places)};
 }
 
 // Whether element k of a window is its own: [k, o].

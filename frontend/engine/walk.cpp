@@ -216,14 +216,21 @@ void choose_outputs(std::span<const Value> roots, const WalkOptions& options, Wa
     // was made of it, would else be computed from its beginning every time.
     thread_local std::vector<std::uint8_t> again;
     again.assign(out.nodes.size(), 0);
+    // What takes something dear to compute again, itself or on the way from what is kept.
+    thread_local std::vector<std::uint8_t> takes_dear;
+    takes_dear.assign(out.nodes.size(), 0);
     for (std::size_t i = 0; i < out.nodes.size(); ++i) {
       if (out.kinds[i] != Walk::Kind::operation) continue;
       Node* node = out.nodes[i];
       again[i] = node->has(swallowed);
-      for (const Value& v : node->in()) again[i] |= again[v->number];
+      takes_dear[i] = dear(node->op);
+      for (const Value& v : node->in()) {
+        again[i] |= again[v->number];
+        takes_dear[i] |= takes_dear[v->number] && !chosen[v->number];
+      }
       const std::uint32_t holders = node->holders.load(std::memory_order_acquire);
       const bool read_elsewhere = node->references.load(std::memory_order_acquire) > out.uses[i] + holders;
-      if (holders > 0 || ((read_elsewhere || awaited[i]) && dear(node->op)) || (read_elsewhere && again[i]))
+      if (holders > 0 || (awaited[i] && dear(node->op)) || (read_elsewhere && (takes_dear[i] || again[i])))
         for (unsigned r = 0; r < node->result_count; ++r) add(node, r);
     }
   }

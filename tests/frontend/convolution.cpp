@@ -216,6 +216,28 @@ TEST_CASE("max_pool takes the greatest, and the first of equals") {
                     "Given input size: (1x2x2). Calculated output size: (1x0x0). Output size is too small");
 }
 
+// Recorded from PyTorch 2.15: equal elements give the first of them all, and a window's NaN is its maximum, the last one of several.
+TEST_CASE("the gradient of max_pool goes to the element that was taken") {
+  const auto gradient = [](Tensor x, const std::function<Tensor(const Tensor&)>& pool) {
+    x.requires_grad_();
+    const Tensor y = pool(x);
+    y.backward(arange(1.0f, 1.0f + static_cast<float>(y.numel())).reshape(y.sizes()));
+    return values(x.grad());
+  };
+  CHECK(gradient(tensor({{1.0f, 1.0f, 3.0f}}), [](const Tensor& x) { return max_pool1d(x, {2}, {1}); }) == Floats{1, 0, 2});
+  const auto plane = [] {
+    const float nan = NAN;
+    return tensor({2.0f, 2.0f, 1.0f, 5.0f, 2.0f, 0.0f, 5.0f, 5.0f, nan, 1.0f, 7.0f, nan, 4.0f, nan, 7.0f, 6.0f})
+        .reshape({1, 1, 4, 4});
+  };
+  CHECK(gradient(plane(), [](const Tensor& x) { return max_pool2d(x, {3}, {1}, {1}); }) ==
+        Floats{1, 0, 0, 7, 0, 0, 2, 0, 11, 0, 0, 43, 0, 72, 0, 0});
+  CHECK(gradient(plane(), [](const Tensor& x) { return max_pool2d(x, {2}); }) ==
+        Floats{1, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 4, 0, 3, 0, 0});
+  CHECK(gradient(tensor({{3.0f, 3.0f, 1.0f, 0.0f, 2.0f, 2.0f, 2.0f}}),
+                 [](const Tensor& x) { return adaptive_max_pool1d(x, {3}); }) == Floats{1, 0, 0, 0, 5, 0, 0});
+}
+
 TEST_CASE("avg_pool counts padding or not") {
   const Tensor x = arange(1.0f, 17.0f).reshape({1, 1, 4, 4});
   CHECK(values(avg_pool2d(x, {2})) == Floats{3.5, 5.5, 11.5, 13.5});

@@ -156,6 +156,19 @@ TEST_CASE("a value that a name still holds is left in memory by the evaluation o
   CHECK(held.is_evaluated());
 }
 
+TEST_CASE("what another reader would have to compute a product again for is left in memory, too") {
+  const Tensor x = arange(16).to(float32).reshape({4, 4}).eval();
+  Tensor one, other;
+  {
+    const Tensor between = sqrt(relu(matmul(x, x)) + 1);
+    one = between * 2;
+    other = between * 3;
+  }
+  one.eval();
+  CHECK(other.dump("graph").find("dot") == std::string::npos);
+  CHECK(allclose(other, one * 1.5));
+}
+
 TEST_CASE("a failed value throws again, and what it was made of stays usable") {
   const Tensor a = arange(4), zero = zeros({4}, {int64});
   const Tensor bad = floor_divide(a, zero);
