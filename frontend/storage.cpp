@@ -52,7 +52,7 @@ void Storage::hold(const engine::Value& value) {
 
 // A buffer that from now on only pending nodes own counts as pinned until the last of them is gone.
 void Storage::let_go(const engine::Value& value) {
-  if (change_holders(value, ~std::uint32_t{0}) != 1 || !value->evaluated()) return;
+  if (change_holders(value, ~std::uint32_t{0}) != 1 || !(value->evaluated() || value->has(engine::overwrites))) return;
   if (value->references.load(std::memory_order_acquire) > 1 && !value->has(engine::Node::kept) &&
       !value->pinned.exchange(true, std::memory_order_acq_rel))
     engine::pinned_bytes().fetch_add(bytes_of(value), std::memory_order_relaxed);
@@ -126,7 +126,13 @@ void Storage::set(engine::Value value) {
   elements_ = elements(value.type().dtype);
   hold(value);
   std::swap(value_, value);
-  let_go(value);
+  if (!value_->evaluated() && value->references.load(std::memory_order_acquire) > 1 &&
+      (value->evaluated() || value->has(engine::overwrites))) {
+    value_->mark_as(engine::overwrites);
+    change_holders(value, ~std::uint32_t{0});
+  } else {
+    let_go(value);
+  }
   ++version_;
 }
 

@@ -31,6 +31,10 @@ std::int64_t& recorded_since_evaluation();
 // step to step unread; see choose_outputs.
 inline constexpr std::uint8_t swallowed = 64;
 
+// Another: a storage went over from a buffer to this node, which was pending. Eager execution would have that one buffer, too, so it counts
+// as pinned only when the storage lets the node go while it is pending still.
+inline constexpr std::uint8_t overwrites = 128;
+
 // Rank-0 types and the attributes of scalar parameters, one of each a dtype.
 const TypeRef& scalar_type(DType type);
 const AttributesRef& scalar_attributes(DType type);

@@ -70,11 +70,35 @@ def test_a_step_and_its_loss_are_one_evaluation():
     assert T._braze.statistics()["evaluations"] == after["evaluations"] + 1
 
 
-def test_leaves_die_with_their_pending_gradients():
-    def resident():
-        with open("/proc/self/statm") as file:
-            return int(file.read().split()[1]) * 4096
+def resident():
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * 4096
 
+
+def test_an_update_of_large_tensors_is_one_kernel():
+    param = nn.Parameter(T.zeros(5_000_000))
+    param.grad = T.ones(5_000_000)
+    optimizer = T.optim.Adam([param], lr=0.01)
+    for _ in range(2):
+        optimizer.step()
+    with T.explain() as notes:
+        optimizer.step()
+    assert len(notes.lines) == 1 and "3 results" in notes.text, notes.text
+
+
+def test_what_is_written_in_place_and_dropped_counts_as_pinned():
+    before, total = resident(), T.tensor(0.0)
+    for _ in range(60):
+        x = T.ones(2 << 20)
+        T.eval((x,))
+        x.mul_(2).add_(1)
+        total = total + x.mean()
+        del x
+    assert resident() - before < 200 << 20  # all of them were 480 MiB
+    assert total.item() == 180
+
+
+def test_leaves_die_with_their_pending_gradients():
     def once():
         x = T.rand(256, 1024)
         T.eval((x,))
