@@ -123,8 +123,9 @@ void cold_compile(const char* self) {
   for (int i = 0; i < 15; ++i) {
     const std::string command = fmt::format("'{}' {}", self, cold_argument);
     FILE* pipe = popen(command.c_str(), "r");
-    double ms = 0;
-    if (!pipe || std::fscanf(pipe, "%lf", &ms) != 1) {
+    char line[64], *end = line;
+    const double ms = pipe && std::fgets(line, sizeof line, pipe) ? std::strtod(line, &end) : 0;
+    if (end == line) {
       fmt::print("the cold call failed\n");
       if (pipe) pclose(pipe);
       return;

@@ -40,7 +40,7 @@ double median(std::vector<double> values) {
   return values.empty() ? 0 : values[values.size() / 2];
 }
 
-void add(const std::string& name, std::function<void()> body) {
+void add(const std::string& name, const std::function<void()>& body) {
   benchmark::RegisterBenchmark(name.c_str(),
                                [body](benchmark::State& state) {
                                  for (auto _ : state) body();
