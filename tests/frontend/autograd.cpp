@@ -3,24 +3,13 @@
 
 #include "braze/braze.h"
 #include "tests/catch.h"
+#include "tests/frontend/values.h"
 
 using namespace braze;
+using namespace braze::test;
 
 namespace {
 
-using Floats = std::vector<float>;
-Floats floats(const Tensor& t) { return t.contiguous().to_vector<float>(); }
-Tensor leaf(const NestedData& data) { return tensor(data, {float32}).requires_grad_(); }
-
-template <class E, class F>
-std::string refused(F f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "nothing thrown";
-}
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace

@@ -3,24 +3,12 @@
 
 #include "braze/braze.h"
 #include "tests/catch.h"
+#include "tests/frontend/values.h"
 
 using namespace braze;
+using namespace braze::test;
 
 namespace {
-
-using Floats = std::vector<float>;
-Floats floats(const Tensor& t) { return t.contiguous().to_vector<float>(); }
-Tensor leaf(const NestedData& data) { return tensor(data, {float32}).requires_grad_(); }
-
-template <class F>
-std::string refused(F f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing thrown";
-}
 
 struct Cube : autograd::Function<Cube> {
   static Tensor forward(autograd::Context& c, const Tensor& x) {

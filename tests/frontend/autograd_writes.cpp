@@ -1,26 +1,10 @@
 // Gradients through writes, views and cuts. Values as PyTorch 2.15 gives them.
 #include "braze/braze.h"
 #include "tests/catch.h"
+#include "tests/frontend/values.h"
 
 using namespace braze;
-
-namespace {
-
-using Floats = std::vector<float>;
-Floats floats(const Tensor& t) { return t.contiguous().to_vector<float>(); }
-Tensor leaf(const NestedData& data) { return tensor(data, {float32}).requires_grad_(); }
-
-template <class F>
-std::string refused(F f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing thrown";
-}
-
-}  // namespace
+using namespace braze::test;
 
 TEST_CASE("autograd writes: a leaf and its views refuse them in grad mode") {
   Tensor x = leaf({1.0, 2.0});

@@ -1,15 +1,10 @@
 // braze::compile: traces, calls, captures and commits.
 #include "braze/braze.h"
 #include "tests/catch.h"
+#include "tests/frontend/values.h"
 
 using namespace braze;
-
-namespace {
-
-std::vector<float> values(const Tensor& t) { return t.contiguous().to_vector<float>(); }
-using Floats = std::vector<float>;
-
-}  // namespace
+using namespace braze::test;
 
 TEST_CASE("a compiled function gives what the function gives") {
   int traces = 0;
@@ -19,7 +14,7 @@ TEST_CASE("a compiled function gives what the function gives") {
   });
   for (int i = 1; i < 5; ++i) {
     const Tensor a = ones({2, 3}) * i, b = ones({2, 3}) * 0.1;
-    CHECK(values(f(a, b)) == values(tanh(a * 2 + b).sum(1)));
+    CHECK(floats(f(a, b)) == floats(tanh(a * 2 + b).sum(1)));
   }
   CHECK(traces == 1);
   CHECK(f(ones({4, 1}), ones({4, 1})).sizes() == Sizes{4});
@@ -29,9 +24,9 @@ TEST_CASE("a compiled function gives what the function gives") {
 TEST_CASE("arguments may be views, pending, and the same tensor twice") {
   const auto f = compile([](const Tensor& a, const Tensor& b) { return a - b; });
   const Tensor x = arange(6).to(float32).reshape({2, 3});
-  CHECK(values(f(x.t(), x.t() * 2)) == Floats{0, -3, -1, -4, -2, -5});
-  CHECK(values(f(x, x)) == Floats(6, 0));
-  CHECK(values(f(x(slice(), slice(1, none)), x(slice(), slice(0, 2)))) == Floats(4, 1));
+  CHECK(floats(f(x.t(), x.t() * 2)) == Floats{0, -3, -1, -4, -2, -5});
+  CHECK(floats(f(x, x)) == Floats(6, 0));
+  CHECK(floats(f(x(slice(), slice(1, none)), x(slice(), slice(0, 2)))) == Floats(4, 1));
 }
 
 TEST_CASE("captured tensors are read at each call, and writes to them are committed") {
@@ -40,11 +35,11 @@ TEST_CASE("captured tensors are read at each call, and writes to them are commit
     state += x;
     return state * 10;
   });
-  CHECK(values(step(ones({2}))) == Floats{10, 10});
-  CHECK(values(step(ones({2}))) == Floats{20, 20});
-  CHECK(values(state) == Floats{2, 2});
+  CHECK(floats(step(ones({2}))) == Floats{10, 10});
+  CHECK(floats(step(ones({2}))) == Floats{20, 20});
+  CHECK(floats(state) == Floats{2, 2});
   state.fill_(100);
-  CHECK(values(step(ones({2}))) == Floats{1010, 1010});
+  CHECK(floats(step(ones({2}))) == Floats{1010, 1010});
 }
 
 TEST_CASE("an argument that is what the function captured is traced by itself") {
@@ -55,9 +50,9 @@ TEST_CASE("an argument that is what the function captured is traced by itself") 
     x += 1;
     return state * 1;
   });
-  CHECK(values(f(zeros({4}))) == Floats(4, 0));
-  CHECK(values(f(state)) == Floats(4, 1));  // written through the argument, read through the capture
-  CHECK(values(f(zeros({4}))) == Floats(4, 1));
+  CHECK(floats(f(zeros({4}))) == Floats(4, 0));
+  CHECK(floats(f(state)) == Floats(4, 1));  // written through the argument, read through the capture
+  CHECK(floats(f(zeros({4}))) == Floats(4, 1));
   CHECK(traces == 3);  // apart once, and once more when the argument turned out to be what is captured
 }
 
@@ -69,15 +64,15 @@ TEST_CASE("writes to arguments are committed too") {
   Tensor a = ones({3}), b = zeros({3});
   CHECK(f(a).item<float>() == 9);
   CHECK(f(b).item<float>() == 7);
-  CHECK(values(b) == Floats{7, 0, 0});
+  CHECK(floats(b) == Floats{7, 0, 0});
 }
 
 TEST_CASE("several results, results that are arguments") {
   const auto f = compile([](const Tensor& a) { return std::tuple(a + 1, a.t(), a); });
   const Tensor x = arange(4).to(float32).reshape({2, 2});
   const auto [plus, transposed, same] = f(x);
-  CHECK(values(plus) == Floats{1, 2, 3, 4});
-  CHECK(values(transposed) == Floats{0, 2, 1, 3});
+  CHECK(floats(plus) == Floats{1, 2, 3, 4});
+  CHECK(floats(transposed) == Floats{0, 2, 1, 3});
   CHECK(same.shares_storage(x));
 }
 

@@ -5,14 +5,12 @@
 
 #include "braze/braze.h"
 #include "tests/catch.h"
+#include "tests/frontend/values.h"
 
 using namespace braze;
+using namespace braze::test;
 
 namespace {
-
-using Floats = std::vector<float>;
-
-Floats values(const Tensor& t) { return t.contiguous().to_vector<float>(); }
 
 // Values that repeat no pattern of the sizes in use; sums of them stay exact.
 Tensor ramp(SizesView sizes) {
@@ -36,7 +34,7 @@ struct Setting {
 
 // out[n, o, y, x] = sum over the group's channels and the kernel.
 Floats convolution_by_loops(const Tensor& input, const Tensor& weight, const Setting& k) {
-  const Floats x = values(input), w = values(weight);
+  const Floats x = floats(input), w = floats(weight);
   const Shape2 s{input.size(0), input.size(1), input.size(2), input.size(3)};
   const std::int64_t oh = (s.h + 2 * k.padding - k.dilation * (k.kh - 1) - 1) / k.stride + 1;
   const std::int64_t ow = (s.w + 2 * k.padding - k.dilation * (k.kw - 1) - 1) / k.stride + 1;
@@ -66,10 +64,10 @@ TEST_CASE("conv2d is the sum over channels and kernel") {
         Setting{1, 1, 1, 0, 1, 1}, Setting{3, 3, 2, 1, 1, 4}, Setting{1, 1, 2, 0, 1, 2}}) {
     const Tensor x = ramp({2, 4, 9, 7}), w = ramp({8, 4 / k.groups, k.kh, k.kw});
     CAPTURE(k.kh, k.kw, k.stride, k.padding, k.dilation, k.groups);
-    CHECK(values(conv2d(x, w, {}, {k.stride}, {k.padding}, {k.dilation}, k.groups)) == convolution_by_loops(x, w, k));
+    CHECK(floats(conv2d(x, w, {}, {k.stride}, {k.padding}, {k.dilation}, k.groups)) == convolution_by_loops(x, w, k));
     // A strided input and a bias.
     const Tensor turned = x.transpose(2, 3).contiguous().transpose(2, 3), bias = ramp({8});
-    CHECK(values(conv2d(turned, w, bias, {k.stride}, {k.padding}, {k.dilation}, k.groups) - bias.reshape({8, 1, 1})) ==
+    CHECK(floats(conv2d(turned, w, bias, {k.stride}, {k.padding}, {k.dilation}, k.groups) - bias.reshape({8, 1, 1})) ==
           convolution_by_loops(x, w, k));
   }
 }
@@ -91,30 +89,30 @@ TEST_CASE("windows are packed where they are") {
     CAPTURE(input.n, input.c, input.h, input.w, filters, k.kh, k.kw, k.stride, k.padding, k.dilation, k.groups);
     const Floats expected = convolution_by_loops(x, w, k);
     for (const DType type : {float32, float64, int64})
-      CHECK(values(conv2d(x.to(type), w.to(type), {}, {k.stride}, {k.padding}, {k.dilation}, k.groups).to(float32)) == expected);
+      CHECK(floats(conv2d(x.to(type), w.to(type), {}, {k.stride}, {k.padding}, {k.dilation}, k.groups).to(float32)) == expected);
     const Tensor turned = x.permute({2, 0, 3, 1}).contiguous().permute({1, 3, 0, 2});
-    CHECK(values(conv2d(turned, w, {}, {k.stride}, {k.padding}, {k.dilation}, k.groups)) == expected);
+    CHECK(floats(conv2d(turned, w, {}, {k.stride}, {k.padding}, {k.dilation}, k.groups)) == expected);
   }
 }
 
 TEST_CASE("a filter a channel, and batches larger than the columns may be") {
   const Setting k{3, 3, 2, 1, 1, 4};
   const Tensor x = ramp({2, 4, 9, 7}), w = ramp({4, 1, 3, 3});
-  CHECK(values(conv2d(x, w, {}, {2}, {1}, {1}, 4)) == convolution_by_loops(x, w, k));
+  CHECK(floats(conv2d(x, w, {}, {2}, {1}, {1}, 4)) == convolution_by_loops(x, w, k));
   CHECK(conv2d(x.to(bfloat16), w.to(bfloat16), ramp({4}).to(bfloat16), {2}, {1}, {1}, 4).dtype() == bfloat16);
   const Tensor many = ramp({40, 8, 64, 64}), filters = ramp({3, 8, 3, 3}), whole = conv2d(many, filters, ramp({3}));
   CHECK(whole.sizes() == Sizes{40, 3, 62, 62});
   for (const std::int64_t n : {0, 17, 39})
-    CHECK(values(whole.select(0, n)) == values(conv2d(many.select(0, n), filters, ramp({3}))));
+    CHECK(floats(whole.select(0, n)) == floats(conv2d(many.select(0, n), filters, ramp({3}))));
 }
 
 TEST_CASE("conv1d, conv3d, names of paddings, inputs without a batch") {
   const Tensor x = ramp({2, 3, 8}), w = ramp({4, 3, 3});
-  CHECK(values(conv1d(x, w, {}, {2}, {1})) == values(conv2d(x.unsqueeze(2), w.unsqueeze(2), {}, {1, 2}, {0, 1})));
+  CHECK(floats(conv1d(x, w, {}, {2}, {1})) == floats(conv2d(x.unsqueeze(2), w.unsqueeze(2), {}, {1, 2}, {0, 1})));
   CHECK(conv1d(x, w, {}, {1}, "same").sizes() == Sizes{2, 4, 8});
-  CHECK(values(conv1d(x, w, {}, {1}, "same")) == values(conv1d(x, w, {}, {1}, {1})));
-  CHECK(values(conv1d(x, w, {}, {1}, "valid")) == values(conv1d(x, w)));
-  CHECK(values(conv1d(x.select(0, 1), w)) == values(conv1d(x, w).select(0, 1)));
+  CHECK(floats(conv1d(x, w, {}, {1}, "same")) == floats(conv1d(x, w, {}, {1}, {1})));
+  CHECK(floats(conv1d(x, w, {}, {1}, "valid")) == floats(conv1d(x, w)));
+  CHECK(floats(conv1d(x.select(0, 1), w)) == floats(conv1d(x, w).select(0, 1)));
   const Tensor cube = ramp({1, 2, 4, 5, 3}), kernel = ramp({2, 2, 2, 1, 3});
   CHECK(conv3d(cube, kernel).sizes() == Sizes{1, 2, 3, 5, 1});
   CHECK(conv3d(cube, kernel).select(1, 1).select(1, 2).select(1, 4).item<float>() ==
@@ -160,29 +158,29 @@ TEST_CASE("conv_transpose is the adjoint of convolution") {
     REQUIRE(back.sizes() == x.sizes());
     CHECK((forward * y).sum().item<float>() == (x * back).sum().item<float>());
   }
-  CHECK(values(conv_transpose1d(tensor({{{1., 2.}}}), tensor({{{1., 10., 100.}}}), tensor({0.5}), {2})) ==
+  CHECK(floats(conv_transpose1d(tensor({{{1., 2.}}}), tensor({{{1., 10., 100.}}}), tensor({0.5}), {2})) ==
         Floats{1.5, 10.5, 102.5, 20.5, 200.5});
 }
 
 TEST_CASE("unfold and fold") {
   const Tensor x = ramp({1, 2, 4, 4});
   CHECK(unfold(x, {2}, {1}, {0}, {2}).sizes() == Sizes{1, 8, 4});
-  CHECK(values(unfold(x.narrow(1, 0, 1), {2})).size() == 36);
-  CHECK(values(fold(unfold(x, {2}, {1}, {0}, {2}), {4}, {2}, {1}, {0}, {2})) == values(x));
+  CHECK(floats(unfold(x.narrow(1, 0, 1), {2})).size() == 36);
+  CHECK(floats(fold(unfold(x, {2}, {1}, {0}, {2}), {4}, {2}, {1}, {0}, {2})) == floats(x));
   // Every element as often as blocks hold it.
-  CHECK(values(fold(unfold(ones({1, 1, 3, 3}), {2}), {3}, {2})) == Floats{1, 2, 1, 2, 4, 2, 1, 2, 1});
+  CHECK(floats(fold(unfold(ones({1, 1, 3, 3}), {2}), {3}, {2})) == Floats{1, 2, 1, 2, 4, 2, 1, 2, 1});
   CHECK_THROWS_AS(fold(ones({1, 3, 4}), {4}, {2}), ShapeError);
 }
 
 TEST_CASE("max_pool takes the greatest, and the first of equals") {
   const Tensor x = ramp({2, 3, 6, 7});
   const Shape2 s{2, 3, 6, 7};
-  const Floats source = values(x);
+  const Floats source = floats(x);
   for (const Setting& k :
        {Setting{2, 2, 2, 0, 1, 1}, Setting{3, 3, 1, 1, 1, 1}, Setting{3, 2, 2, 1, 2, 1}, Setting{6, 6, 3, 2, 1, 1}}) {
     CAPTURE(k.kh, k.kw, k.stride, k.padding, k.dilation);
     const auto [pooled, places] = max_pool2d_with_indices(x, {k.kh, k.kw}, {k.stride}, {k.padding}, {k.dilation});
-    CHECK(values(max_pool2d(x, {k.kh, k.kw}, {k.stride}, {k.padding}, {k.dilation})) == values(pooled));
+    CHECK(floats(max_pool2d(x, {k.kh, k.kw}, {k.stride}, {k.padding}, {k.dilation})) == floats(pooled));
     Floats expected;
     std::vector<std::int64_t> expected_places;
     for (std::int64_t n = 0; n < s.n; ++n)
@@ -201,12 +199,12 @@ TEST_CASE("max_pool takes the greatest, and the first of equals") {
             expected.push_back(best);
             expected_places.push_back(place);
           }
-    CHECK(values(pooled) == expected);
+    CHECK(floats(pooled) == expected);
     CHECK(places.to_vector<std::int64_t>() == expected_places);
   }
   CHECK(max_pool2d(x, {4}, {}, {0}, {1}, true).sizes() == Sizes{2, 3, 2, 2});
-  CHECK(values(max_pool1d(tensor({{1., NAN, 3., 2.}}), {2}))[1] == 3);
-  CHECK(std::isnan(values(max_pool1d(tensor({{1., NAN, 3., 2.}}), {2}))[0]));
+  CHECK(floats(max_pool1d(tensor({{1., NAN, 3., 2.}}), {2}))[1] == 3);
+  CHECK(std::isnan(floats(max_pool1d(tensor({{1., NAN, 3., 2.}}), {2}))[0]));
   CHECK(max_pool1d_with_indices(tensor({{1., NAN, NAN, 2.}}), {4}).second.item<std::int64_t>() == 2);
   const Tensor nothing = full({1, 5}, -INFINITY);
   CHECK(max_pool1d_with_indices(nothing, {3}, {2}, {1}).second.to_vector<std::int64_t>() == std::vector<std::int64_t>{0, 1, 3});
@@ -222,7 +220,7 @@ TEST_CASE("the gradient of max_pool goes to the element that was taken") {
     x.requires_grad_();
     const Tensor y = pool(x);
     y.backward(arange(1.0f, 1.0f + static_cast<float>(y.numel())).reshape(y.sizes()));
-    return values(x.grad());
+    return floats(x.grad());
   };
   CHECK(gradient(tensor({{1.0f, 1.0f, 3.0f}}), [](const Tensor& x) { return max_pool1d(x, {2}, {1}); }) == Floats{1, 0, 2});
   const auto plane = [] {
@@ -240,51 +238,51 @@ TEST_CASE("the gradient of max_pool goes to the element that was taken") {
 
 TEST_CASE("avg_pool counts padding or not") {
   const Tensor x = arange(1.0f, 17.0f).reshape({1, 1, 4, 4});
-  CHECK(values(avg_pool2d(x, {2})) == Floats{3.5, 5.5, 11.5, 13.5});
-  CHECK(values(avg_pool2d(ones({1, 1, 2, 2}), {3}, {1}, {1})) == Floats(4, 4.0f / 9));
-  CHECK(values(avg_pool2d(ones({1, 1, 2, 2}), {3}, {1}, {1}, false, false)) == Floats(4, 1));
-  CHECK(values(avg_pool2d(x, {2}, {2}, {0}, false, true, 1)) == Floats{14, 22, 46, 54});
-  CHECK(values(avg_pool1d(tensor({{1., 2., 3., 4., 5.}}), {2}, {2}, {0}, true)) == Floats{1.5, 3.5, 5});
-  CHECK(values(avg_pool3d(ones({1, 2, 2, 2}), {2})) == Floats{1});
+  CHECK(floats(avg_pool2d(x, {2})) == Floats{3.5, 5.5, 11.5, 13.5});
+  CHECK(floats(avg_pool2d(ones({1, 1, 2, 2}), {3}, {1}, {1})) == Floats(4, 4.0f / 9));
+  CHECK(floats(avg_pool2d(ones({1, 1, 2, 2}), {3}, {1}, {1}, false, false)) == Floats(4, 1));
+  CHECK(floats(avg_pool2d(x, {2}, {2}, {0}, false, true, 1)) == Floats{14, 22, 46, 54});
+  CHECK(floats(avg_pool1d(tensor({{1., 2., 3., 4., 5.}}), {2}, {2}, {0}, true)) == Floats{1.5, 3.5, 5});
+  CHECK(floats(avg_pool3d(ones({1, 2, 2, 2}), {2})) == Floats{1});
   CHECK(avg_pool1d(tensor({{1, 2, -4, 1}}), {2}).to_vector<std::int64_t>() == std::vector<std::int64_t>{1, -1});
   CHECK_THROWS_AS(avg_pool1d(ones({1, 4}, {int32}), {2}), NotImplementedError);
 }
 
 TEST_CASE("adaptive pools lay their windows to give the size") {
   const Tensor x = tensor({{{1., 2., 3., 4., 5., 6., 7.}}});
-  CHECK(values(adaptive_avg_pool1d(x, {3})) == Floats{2, 4, 6});
-  CHECK(values(adaptive_max_pool1d(x, {3})) == Floats{3, 5, 7});
+  CHECK(floats(adaptive_avg_pool1d(x, {3})) == Floats{2, 4, 6});
+  CHECK(floats(adaptive_max_pool1d(x, {3})) == Floats{3, 5, 7});
   CHECK(adaptive_max_pool1d_with_indices(x, {3}).second.to_vector<std::int64_t>() == std::vector<std::int64_t>{2, 4, 6});
-  CHECK(values(adaptive_avg_pool2d(ramp({1, 2, 6, 4}), {3, 2})) == values(avg_pool2d(ramp({1, 2, 6, 4}), {2})));
+  CHECK(floats(adaptive_avg_pool2d(ramp({1, 2, 6, 4}), {3, 2})) == floats(avg_pool2d(ramp({1, 2, 6, 4}), {2})));
   CHECK(adaptive_avg_pool2d(ramp({1, 2, 6, 4}), {-1, 1}).sizes() == Sizes{1, 2, 6, 1});
-  CHECK(values(adaptive_avg_pool2d(x.unsqueeze(2), {1, 5})) == Floats{1.5, 2.5, 4, 5.5, 6.5});
+  CHECK(floats(adaptive_avg_pool2d(x.unsqueeze(2), {1, 5})) == Floats{1.5, 2.5, 4, 5.5, 6.5});
 }
 
 TEST_CASE("interpolate") {
   const Tensor f = arange(12.0f).reshape({1, 1, 3, 4});
-  CHECK(values(interpolate(f, {.scale_factor = {{2.0}}})) == Floats{0, 0, 1, 1, 2,  2,  3,  3,  0, 0, 1, 1, 2,  2,  3,  3,
+  CHECK(floats(interpolate(f, {.scale_factor = {{2.0}}})) == Floats{0, 0, 1, 1, 2,  2,  3,  3,  0, 0, 1, 1, 2,  2,  3,  3,
                                                                     4, 4, 5, 5, 6,  6,  7,  7,  4, 4, 5, 5, 6,  6,  7,  7,
                                                                     8, 8, 9, 9, 10, 10, 11, 11, 8, 8, 9, 9, 10, 10, 11, 11});
-  CHECK(values(interpolate(f, {.size = {{2, 2}}, .mode = "bilinear", .align_corners = false})) == Floats{1.5, 3.5, 7.5, 9.5});
-  CHECK(values(interpolate(f, {.size = {{2, 2}}, .mode = "bilinear", .align_corners = true})) == Floats{0, 3, 8, 11});
-  CHECK(values(interpolate(f.select(2, 0), {.size = {{7}}, .mode = "linear", .align_corners = true})) ==
+  CHECK(floats(interpolate(f, {.size = {{2, 2}}, .mode = "bilinear", .align_corners = false})) == Floats{1.5, 3.5, 7.5, 9.5});
+  CHECK(floats(interpolate(f, {.size = {{2, 2}}, .mode = "bilinear", .align_corners = true})) == Floats{0, 3, 8, 11});
+  CHECK(floats(interpolate(f.select(2, 0), {.size = {{7}}, .mode = "linear", .align_corners = true})) ==
         Floats{0, 0.5, 1, 1.5, 2, 2.5, 3});
-  CHECK(values(interpolate(f, {.size = {{1, 2}}, .mode = "area"})) == Floats{4.5, 6.5});
+  CHECK(floats(interpolate(f, {.size = {{1, 2}}, .mode = "area"})) == Floats{4.5, 6.5});
   // A cubic through equal values, and through a line away from its ends, is exact.
-  for (const float v : values(interpolate(ones({1, 1, 4, 4}), {.size = {{7, 9}}, .mode = "bicubic"}))) CHECK(v == Catch::Approx(1));
-  CHECK(values(interpolate(ones({1, 1, 8, 8}), {.size = {{3, 3}}, .mode = "bilinear", .antialias = true}))[4] == Catch::Approx(1));
-  CHECK(values(interpolate(f, {.size = {{3, 2}}, .mode = "nearest-exact"})) == Floats{1, 3, 5, 7, 9, 11});
+  for (const float v : floats(interpolate(ones({1, 1, 4, 4}), {.size = {{7, 9}}, .mode = "bicubic"}))) CHECK(v == Catch::Approx(1));
+  CHECK(floats(interpolate(ones({1, 1, 8, 8}), {.size = {{3, 3}}, .mode = "bilinear", .antialias = true}))[4] == Catch::Approx(1));
+  CHECK(floats(interpolate(f, {.size = {{3, 2}}, .mode = "nearest-exact"})) == Floats{1, 3, 5, 7, 9, 11});
   CHECK_THROWS_AS(interpolate(f, {.size = {{2, 2}}, .mode = "linear"}), NotImplementedError);
   CHECK_THROWS_AS(interpolate(f, {}), ValueError);
   CHECK_THROWS_AS(interpolate(f, {.size = {{2, 2}}, .align_corners = true}), ValueError);
 }
 
 TEST_CASE("pixel and channel shuffles") {
-  CHECK(values(pixel_shuffle(arange(16.0f).reshape({1, 4, 2, 2}), 2)) ==
+  CHECK(floats(pixel_shuffle(arange(16.0f).reshape({1, 4, 2, 2}), 2)) ==
         Floats{0, 4, 1, 5, 8, 12, 9, 13, 2, 6, 3, 7, 10, 14, 11, 15});
   const Tensor x = ramp({2, 8, 3, 2});
-  CHECK(values(pixel_unshuffle(pixel_shuffle(x, 2), 2)) == values(x));
-  CHECK(values(channel_shuffle(arange(4.0f).reshape({1, 4, 1}), 2)) == Floats{0, 2, 1, 3});
+  CHECK(floats(pixel_unshuffle(pixel_shuffle(x, 2), 2)) == floats(x));
+  CHECK(floats(channel_shuffle(arange(4.0f).reshape({1, 4, 1}), 2)) == Floats{0, 2, 1, 3});
   CHECK_THROWS_WITH(pixel_shuffle(ones({1, 3, 2, 2}), 2),
                     "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
                     "input.size(-3)=3 is not divisible by 4");

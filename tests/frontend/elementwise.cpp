@@ -5,18 +5,15 @@
 
 #include "braze/braze.h"
 #include "tests/catch.h"
+#include "tests/frontend/values.h"
 
 using namespace braze;
+using namespace braze::test;
 namespace F = braze::nn::functional;
 
 namespace {
 
 constexpr float inf = std::numeric_limits<float>::infinity(), qnan = std::numeric_limits<float>::quiet_NaN();
-
-std::vector<float> values(const Tensor& t) { return t.contiguous().to_vector<float>(); }
-std::vector<std::int64_t> integers(const Tensor& t) { return t.contiguous().to_vector<std::int64_t>(); }
-using Floats = std::vector<float>;
-using Integers = std::vector<std::int64_t>;
 
 bool near(float a, float b) { return (std::isnan(a) && std::isnan(b)) || a == b || std::abs(a - b) <= 1e-6f + 1e-5f * std::abs(b); }
 
@@ -108,7 +105,7 @@ TEST_CASE("float functions at special points give what PyTorch recorded") {
   };
   // clang-format on
   for (const Recorded& row : table) {
-    const Floats got = values(row.result);
+    const Floats got = floats(row.result);
     REQUIRE(got.size() == row.expected.size());
     for (std::size_t i = 0; i < got.size(); ++i) {
       INFO(row.text << " element " << i << ": " << got[i] << " for " << row.expected[i]);
@@ -174,10 +171,10 @@ TEST_CASE("frexp of normal and subnormal numbers, zeros and infinities") {
 
 TEST_CASE("halves round once in a composite, and multiply by numbers that are not rounded to a half") {
   const Tensor x = tensor({1., 3., 100., 0.1}).to(bfloat16);
-  CHECK(values((x * 0.1).to(float32)) == values((x.to(float32) * 0.1).to(bfloat16).to(float32)));
-  CHECK(values(F::silu(x).to(float32)) == values(F::silu(x.to(float32)).to(bfloat16).to(float32)));
-  CHECK(values(addcmul(x, x, x, 0.3).to(float32)) ==
-        values(addcmul(x.to(float32), x.to(float32), x.to(float32), 0.3).to(bfloat16).to(float32)));
+  CHECK(floats((x * 0.1).to(float32)) == floats((x.to(float32) * 0.1).to(bfloat16).to(float32)));
+  CHECK(floats(F::silu(x).to(float32)) == floats(F::silu(x.to(float32)).to(bfloat16).to(float32)));
+  CHECK(floats(addcmul(x, x, x, 0.3).to(float32)) ==
+        floats(addcmul(x.to(float32), x.to(float32), x.to(float32), 0.3).to(bfloat16).to(float32)));
 }
 
 TEST_CASE("dtypes of results") {
@@ -220,15 +217,15 @@ TEST_CASE("in-place forms keep the dtype, the layout and the object") {
   Tensor x = tensor({{1., 2.}, {3., 4.}});
   Tensor row = x(1);
   CHECK(&row.mul_(2).add_(1) == &row);
-  CHECK(values(x) == Floats{1, 2, 7, 9});
+  CHECK(floats(x) == Floats{1, 2, 7, 9});
   x.t().square_();
-  CHECK(values(x) == Floats{1, 4, 49, 81});
+  CHECK(floats(x) == Floats{1, 4, 49, 81});
   x.clamp_(2, 50);
-  CHECK(values(x) == Floats{2, 4, 49, 50});
-  CHECK(values(tensor({1., 5.}).gt_(2)) == Floats{0, 1});
+  CHECK(floats(x) == Floats{2, 4, 49, 50});
+  CHECK(floats(tensor({1., 5.}).gt_(2)) == Floats{0, 1});
   CHECK(integers(tensor({6, 5}).bitwise_left_shift_(1)) == Integers{12, 10});
-  CHECK(values(tensor({4., 9.}).pow_(0.5)) == Floats{2, 3});
-  CHECK(values(tensor({1., 2.}).mul_(tensor({0.1, 0.2}, {float64}))) == Floats{0.1f, 0.4f});
+  CHECK(floats(tensor({4., 9.}).pow_(0.5)) == Floats{2, 3});
+  CHECK(floats(tensor({1., 2.}).mul_(tensor({0.1, 0.2}, {float64}))) == Floats{0.1f, 0.4f});
   Tensor bytes = tensor({1, 2}, {uint8});
   bytes += 300;
   CHECK(integers(bytes.to(int64)) == Integers{45, 46});
@@ -277,14 +274,14 @@ TEST_CASE("comparing whole tensors") {
 TEST_CASE("sum_to_size undoes a broadcast") {
   const Tensor x = ones({2, 3});
   CHECK(x.sum_to_size({1, 3}).sizes() == Sizes{1, 3});
-  CHECK(values(x.sum_to_size({3})) == Floats{2, 2, 2});
+  CHECK(floats(x.sum_to_size({3})) == Floats{2, 2, 2});
   CHECK(x.sum_to_size({}).item<float>() == 6);
   CHECK_THROWS_WITH(x.sum_to_size({2}), "size {[2]} is not expandable to size {[2, 3]}.");
 }
 
 TEST_CASE("a product and a sum round twice") {
   const float p = 1 + 1.0f / 4096, q = 1 - 1.0f / 4096;
-  CHECK(values(tensor({p}) * tensor({q}) - 1.0) == Floats{-5.960464477539063e-08f});
+  CHECK(floats(tensor({p}) * tensor({q}) - 1.0) == Floats{-5.960464477539063e-08f});
 }
 
 TEST_CASE("contiguous operands make a row-major result, whatever strides their dims of size one have") {

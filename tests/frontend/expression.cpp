@@ -5,22 +5,17 @@
 
 #include "braze/braze.h"
 #include "tests/catch.h"
+#include "tests/frontend/values.h"
 
 using namespace braze;
-
-namespace {
-
-using Doubles = std::vector<double>;
-Doubles values(const Tensor& t) { return t.contiguous().to_vector<double>(); }
-
-}  // namespace
+using namespace braze::test;
 
 TEST_CASE("an expression is compiled once and takes arguments by name") {
   for (const std::int64_t n : {1, 4, 7}) {
     const Expression decay("a * exp(-k * x)", {{"x", float64, {n}}});
     CHECK(decay.names() == std::vector<std::string>{"x", "a", "k"});
     const Tensor x = arange(n).to(float64);
-    const Doubles got = values(decay({{"a", 2.0}, {"k", 0.5}, {"x", x}}));
+    const Doubles got = doubles(decay({{"a", 2.0}, {"k", 0.5}, {"x", x}}));
     REQUIRE(got.size() == static_cast<std::size_t>(n));
     for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i] == Approx(2 * std::exp(-0.5 * static_cast<double>(i))));
   }
@@ -35,7 +30,7 @@ TEST_CASE("the derivative of an expression is an expression, and its text is one
   for (int order = 1; order <= 3; ++order) {
     d = Expression(d.derivative("k").text());
     sign = -sign;
-    const Doubles got = values(d(at));
+    const Doubles got = doubles(d(at));
     for (std::size_t i = 0; i < got.size(); ++i) {
       const double t = static_cast<double>(i) / 4;
       CHECK(got[i] == Approx(sign * 2 * std::pow(t, order) * std::exp(-0.5 * t)));
@@ -43,7 +38,7 @@ TEST_CASE("the derivative of an expression is an expression, and its text is one
     CHECK(Expression(d.text()).text() == d.text());
   }
   // In one that has dims, element by element.
-  const Doubles slope = values(f.derivative("x")(at));
+  const Doubles slope = doubles(f.derivative("x")(at));
   for (std::size_t i = 0; i < slope.size(); ++i) CHECK(slope[i] == Approx(-std::exp(-0.5 * static_cast<double>(i) / 4)));
 }
 

@@ -3,14 +3,12 @@
 
 #include "braze/braze.h"
 #include "tests/catch.h"
+#include "tests/frontend/values.h"
 
 using namespace braze;
+using namespace braze::test;
 
 namespace {
-
-using Floats = std::vector<float>;
-
-Floats values(const Tensor& t) { return t.contiguous().to_vector<float>(); }
 
 // 1, 2, 3, ... in a shape.
 Tensor counting(SizesView sizes) {
@@ -20,7 +18,7 @@ Tensor counting(SizesView sizes) {
 }
 
 void check_close(const Tensor& t, const Floats& expected, double tolerance = 1e-5) {
-  const Floats got = values(t);
+  const Floats got = floats(t);
   REQUIRE(got.size() == expected.size());
   for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i] == Catch::Approx(expected[i]).epsilon(tolerance).margin(tolerance));
 }
@@ -29,12 +27,12 @@ void check_close(const Tensor& t, const Floats& expected, double tolerance = 1e-
 
 TEST_CASE("matmul takes ranks as PyTorch") {
   CHECK(matmul(counting({3}), counting({3})).item<float>() == 14);
-  CHECK(values(matmul(counting({2, 3}), counting({3}))) == Floats{14, 32});
+  CHECK(floats(matmul(counting({2, 3}), counting({3}))) == Floats{14, 32});
   const Tensor row = matmul(counting({3}), counting({2, 3, 2}));
   CHECK(row.sizes() == Sizes{2, 2});
-  CHECK(values(row) == Floats{22, 28, 58, 64});
-  CHECK(values(matmul(counting({2, 3, 4}), counting({4, 2}))) == Floats{50, 60, 114, 140, 178, 220, 242, 300, 306, 380, 370, 460});
-  CHECK(values(matmul(counting({2, 3}), counting({4, 3, 2}))).size() == 16);
+  CHECK(floats(row) == Floats{22, 28, 58, 64});
+  CHECK(floats(matmul(counting({2, 3, 4}), counting({4, 2}))) == Floats{50, 60, 114, 140, 178, 220, 242, 300, 306, 380, 370, 460});
+  CHECK(floats(matmul(counting({2, 3}), counting({4, 3, 2}))).size() == 16);
   CHECK(matmul(ones({2, 1, 3, 4}), ones({5, 4, 2})).sizes() == Sizes{2, 5, 3, 2});
   CHECK(matmul(ones({3, 4}), ones({2, 4, 5})).sizes() == Sizes{2, 3, 5});
   CHECK(matmul(zeros({2, 0}), zeros({0, 3})).to_vector<float>() == Floats(6, 0));
@@ -67,24 +65,24 @@ TEST_CASE("products of integers and halves") {
   CHECK(product.dtype() == int64);
   CHECK(product.to_vector<std::int64_t>() == std::vector<std::int64_t>{5, 14, 14, 50});
   CHECK(matmul(a.to(uint8), a.t().to(uint8)).dtype() == uint8);
-  CHECK(values(matmul(a.to(bfloat16), a.t().to(bfloat16)).to(float32)) == Floats{5, 14, 14, 50});
+  CHECK(floats(matmul(a.to(bfloat16), a.t().to(bfloat16)).to(float32)) == Floats{5, 14, 14, 50});
 }
 
 TEST_CASE("vectors and matrices added") {
-  CHECK(values(inner(counting({2, 3}), counting({4, 3}))) == Floats{14, 32, 50, 68, 32, 77, 122, 167});
-  CHECK(values(outer(counting({2}), counting({3}))) == Floats{1, 2, 3, 2, 4, 6});
-  CHECK(values(addmm(counting({2}), counting({2, 3}), counting({3, 2}))) == Floats{23, 30, 50, 66});
-  CHECK(values(addmm(counting({2, 2}), counting({2, 3}), counting({3, 2}), 0.5, 2)) == Floats{44.5, 57, 99.5, 130});
-  CHECK(values(addmv(counting({2}), counting({2, 3}), counting({3}))) == Floats{15, 34});
-  CHECK(values(addr(zeros({2, 3}), counting({2}), counting({3}))) == Floats{1, 2, 3, 2, 4, 6});
-  CHECK(values(addbmm(zeros({2, 2}), counting({2, 2, 3}), counting({2, 3, 2}))) == Floats{242, 272, 350, 398});
-  CHECK(values(baddbmm(counting({2, 1, 2}), counting({2, 2, 3}), counting({2, 3, 2}))) ==
+  CHECK(floats(inner(counting({2, 3}), counting({4, 3}))) == Floats{14, 32, 50, 68, 32, 77, 122, 167});
+  CHECK(floats(outer(counting({2}), counting({3}))) == Floats{1, 2, 3, 2, 4, 6});
+  CHECK(floats(addmm(counting({2}), counting({2, 3}), counting({3, 2}))) == Floats{23, 30, 50, 66});
+  CHECK(floats(addmm(counting({2, 2}), counting({2, 3}), counting({3, 2}), 0.5, 2)) == Floats{44.5, 57, 99.5, 130});
+  CHECK(floats(addmv(counting({2}), counting({2, 3}), counting({3}))) == Floats{15, 34});
+  CHECK(floats(addr(zeros({2, 3}), counting({2}), counting({3}))) == Floats{1, 2, 3, 2, 4, 6});
+  CHECK(floats(addbmm(zeros({2, 2}), counting({2, 2, 3}), counting({2, 3, 2}))) == Floats{242, 272, 350, 398});
+  CHECK(floats(baddbmm(counting({2, 1, 2}), counting({2, 2, 3}), counting({2, 3, 2}))) ==
         Floats{23, 30, 50, 66, 223, 248, 304, 338});
   // With beta 0 what stands in input does not matter.
-  CHECK(values(addmm(full({1}, NAN), ones({1, 1}), ones({1, 1}), 0)) == Floats{1});
+  CHECK(floats(addmm(full({1}, NAN), ones({1, 1}), ones({1, 1}), 0)) == Floats{1});
   Tensor x = zeros({2, 2});
   x.addmm_(counting({2, 3}), counting({3, 2}), 1, 2);
-  CHECK(values(x) == Floats{44, 56, 98, 128});
+  CHECK(floats(x) == Floats{44, 56, 98, 128});
   // Numbers are cut off for integers, but addmv and addr refuse them: as PyTorch 2.15.
   const Tensor i = ones({2, 2}, {int64});
   CHECK(addmm(i, i, i, 0.5, 1.5).to_vector<std::int64_t>() == std::vector<std::int64_t>{2, 2, 2, 2});
@@ -97,26 +95,26 @@ TEST_CASE("vectors and matrices added") {
 TEST_CASE("einsum") {
   const Tensor b = tensor({{1., 2.}, {3., 4.}});
   CHECK(einsum("ij->", {counting({2, 3})}).item<float>() == 21);
-  CHECK(values(einsum("ij->i", {counting({2, 3})})) == Floats{6, 15});
+  CHECK(floats(einsum("ij->i", {counting({2, 3})})) == Floats{6, 15});
   CHECK(einsum("ii", {b}).item<float>() == 5);
-  CHECK(values(einsum("ii->i", {b})) == Floats{1, 4});
+  CHECK(floats(einsum("ii->i", {b})) == Floats{1, 4});
   CHECK(einsum("ii->i", {b}).shares_storage(b));
-  CHECK(values(einsum("ba", {counting({2, 3})})) == Floats{1, 4, 2, 5, 3, 6});
+  CHECK(floats(einsum("ba", {counting({2, 3})})) == Floats{1, 4, 2, 5, 3, 6});
   CHECK(einsum("ijk->kij", {counting({2, 3, 2})}).sizes() == Sizes{2, 2, 3});
-  CHECK(values(einsum("...ij,...jk->...ik", {counting({2, 2, 3}), counting({3, 2})})) == Floats{22, 28, 49, 64, 76, 100, 103, 136});
-  CHECK(values(einsum("i...->...", {counting({2, 3})})) == Floats{5, 7, 9});
-  CHECK(values(einsum("ij,jk,kl->il", {counting({2, 3}), counting({3, 2}), counting({2, 2})})) == Floats{106, 156, 241, 354});
+  CHECK(floats(einsum("...ij,...jk->...ik", {counting({2, 2, 3}), counting({3, 2})})) == Floats{22, 28, 49, 64, 76, 100, 103, 136});
+  CHECK(floats(einsum("i...->...", {counting({2, 3})})) == Floats{5, 7, 9});
+  CHECK(floats(einsum("ij,jk,kl->il", {counting({2, 3}), counting({3, 2}), counting({2, 2})})) == Floats{106, 156, 241, 354});
   CHECK(einsum("i,ij,j->", {counting({2}), counting({2, 3}), counting({3})}).item<float>() == 78);
-  CHECK(values(einsum("ij,jk->ik", {counting({2, 1}), counting({3, 2})})) == Floats{9, 12, 18, 24});
-  CHECK(values(einsum(" i j , j k -> i k ", {counting({2, 2}), counting({2, 2})})) == Floats{7, 10, 15, 22});
-  CHECK(values(einsum("b,a", {counting({2}), counting({3})})) == Floats{1, 2, 2, 4, 3, 6});
-  CHECK(values(einsum(std::vector<Subscripted>{{counting({2, 3}), {0, 1}}, {counting({3, 2}), {1, 2}}}, Sizes{0, 2})) ==
+  CHECK(floats(einsum("ij,jk->ik", {counting({2, 1}), counting({3, 2})})) == Floats{9, 12, 18, 24});
+  CHECK(floats(einsum(" i j , j k -> i k ", {counting({2, 2}), counting({2, 2})})) == Floats{7, 10, 15, 22});
+  CHECK(floats(einsum("b,a", {counting({2}), counting({3})})) == Floats{1, 2, 2, 4, 3, 6});
+  CHECK(floats(einsum(std::vector<Subscripted>{{counting({2, 3}), {0, 1}}, {counting({3, 2}), {1, 2}}}, Sizes{0, 2})) ==
         Floats{22, 28, 49, 64});
   CHECK(einsum("ij,j->i", {tensor({{1, 2}, {3, 4}}), tensor({5, 6})}).to_vector<std::int64_t>() ==
         std::vector<std::int64_t>{17, 39});
-  CHECK(values(einsum("ii,ij->j", {b, counting({2, 3})})) == Floats{17, 22, 27});
-  CHECK(values(einsum("iij->j", {counting({2, 2, 3})})) == Floats{11, 13, 15});
-  CHECK(values(einsum("bhid,bhjd->bhij", {counting({1, 2, 2, 2}), counting({1, 2, 1, 2})})) == Floats{5, 11, 39, 53});
+  CHECK(floats(einsum("ii,ij->j", {b, counting({2, 3})})) == Floats{17, 22, 27});
+  CHECK(floats(einsum("iij->j", {counting({2, 2, 3})})) == Floats{11, 13, 15});
+  CHECK(floats(einsum("bhid,bhjd->bhij", {counting({1, 2, 2, 2}), counting({1, 2, 1, 2})})) == Floats{5, 11, 39, 53});
 }
 
 TEST_CASE("einsum's refusals name the operand") {
@@ -138,23 +136,23 @@ TEST_CASE("einsum's refusals name the operand") {
 }
 
 TEST_CASE("tensordot, linear, bilinear") {
-  CHECK(values(tensordot(counting({2, 3}), counting({3, 2}), 1)) == Floats{22, 28, 49, 64});
+  CHECK(floats(tensordot(counting({2, 3}), counting({3, 2}), 1)) == Floats{22, 28, 49, 64});
   CHECK(tensordot(counting({2, 3}), counting({2, 3}), 2).item<float>() == 91);
-  CHECK(values(tensordot(counting({2, 3, 4}), counting({4, 3}), {1, 2}, {1, 0})) == Floats{584, 1520});
-  CHECK(values(tensordot(counting({2}), counting({3}), 0)) == Floats{1, 2, 3, 2, 4, 6});
+  CHECK(floats(tensordot(counting({2, 3, 4}), counting({4, 3}), {1, 2}, {1, 0})) == Floats{584, 1520});
+  CHECK(floats(tensordot(counting({2}), counting({3}), 0)) == Floats{1, 2, 3, 2, 4, 6});
   CHECK_THROWS_WITH(tensordot(ones({2, 3}), ones({2, 3}), {1}, {0}),
                     "contracted dimensions need to match, but first has size 3 in dim 1 and second has size 2 in dim 0");
-  CHECK(values(linear(counting({2, 3}), counting({4, 3}), counting({4}))) == Floats{15, 34, 53, 72, 33, 79, 125, 171});
+  CHECK(floats(linear(counting({2, 3}), counting({4, 3}), counting({4}))) == Floats{15, 34, 53, 72, 33, 79, 125, 171});
   CHECK(linear(counting({2, 2, 3}), counting({1, 3})).sizes() == Sizes{2, 2, 1});
-  CHECK(values(linear(counting({2, 3}), counting({3}))) == Floats{14, 32});
-  CHECK(values(bilinear(counting({2, 2}), counting({2, 3}), counting({1, 2, 3}))) == Floats{78, 404});
+  CHECK(floats(linear(counting({2, 3}), counting({3}))) == Floats{14, 32});
+  CHECK(floats(bilinear(counting({2, 2}), counting({2, 3}), counting({1, 2, 3}))) == Floats{78, 404});
 }
 
 TEST_CASE("matrix functions") {
   CHECK(trace(counting({2, 3})).item<float>() == 6);
-  CHECK(values(cross(tensor({1., 0., 0.}), tensor({0., 1., 0.}), 0)) == Floats{0, 0, 1});
-  CHECK(values(linalg::cross(counting({2, 3}), counting({2, 3}) + 1)) == Floats{-1, 2, -1, -1, 2, -1});
-  CHECK(values(linalg::multi_dot({counting({2, 3}), counting({3, 2}), counting({2, 1})})) == Floats{78, 177});
+  CHECK(floats(cross(tensor({1., 0., 0.}), tensor({0., 1., 0.}), 0)) == Floats{0, 0, 1});
+  CHECK(floats(linalg::cross(counting({2, 3}), counting({2, 3}) + 1)) == Floats{-1, 2, -1, -1, 2, -1});
+  CHECK(floats(linalg::multi_dot({counting({2, 3}), counting({3, 2}), counting({2, 1})})) == Floats{78, 177});
   CHECK_THROWS_WITH(linalg::multi_dot({counting({2, 3})}), "multi_dot(): expected at least 2 tensors but got 1");
   check_close(matrix_exp(zeros({2, 2})), {1, 0, 0, 1});
   check_close(matrix_exp(tensor({{0., 1.}, {-1., 0.}})), {0.540302f, 0.841471f, -0.841471f, 0.540302f}, 1e-6);
@@ -162,8 +160,8 @@ TEST_CASE("matrix functions") {
   const Tensor x = counting({2, 3}), y = counting({4, 3}) / 2;
   check_close(cdist(x, y), {1.8708287f, 1.118034f, 3.5355339f, 6.1032778f, 6.9641941f, 4.3874822f, 1.8708287f, 1.118034f});
   check_close(cdist(x, y, 1), {3, 1.5, 6, 10.5, 12, 7.5, 3, 1.5});
-  CHECK(values(cdist(x, x, 0)) == Floats{0, 3, 3, 0});
-  CHECK(values(cdist(x, x, INFINITY)) == Floats{0, 3, 3, 0});
+  CHECK(floats(cdist(x, x, 0)) == Floats{0, 3, 3, 0});
+  CHECK(floats(cdist(x, x, INFINITY)) == Floats{0, 3, 3, 0});
   check_close(cdist(x, x, 3), {0, 4.3267488f, 4.3267488f, 0});
 }
 

@@ -4,40 +4,14 @@
 
 #include "braze/braze.h"
 #include "tests/catch.h"
+#include "tests/frontend/values.h"
 
 using namespace braze;
+using namespace braze::test;
 
 namespace {
 
-using Floats = std::vector<float>;
-using Integers = std::vector<std::int64_t>;
-using Doubles = std::vector<double>;
-
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
-
-Floats floats(const Tensor& t) { return t.contiguous().to_vector<float>(); }
-Integers integers(const Tensor& t) { return t.contiguous().to_vector<std::int64_t>(); }
-
-// Equal to the precision that PyTorch's own kernels differ by among machines; NaN equals NaN.
-void close(const Tensor& t, const Floats& expected, double tolerance = 1e-5) {
-  const Floats got = t.to(float32).contiguous().to_vector<float>();
-  REQUIRE(got.size() == expected.size());
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    INFO("element " << i << ": " << got[i] << " for " << expected[i]);
-    CHECK(((std::isnan(got[i]) && std::isnan(expected[i])) || got[i] == expected[i] ||
-           std::abs(got[i] - expected[i]) <= 1e-6 + tolerance * std::abs(expected[i])));
-  }
-}
-
-template <class E, class F>
-std::string refused(F f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "nothing thrown";
-}
 
 Tensor m() { return tensor({{3., -1., 4.}, {1., 5., -9.}}); }
 Tensor x() { return arange(24).to(float32).reshape({2, 3, 4}); }

@@ -4,15 +4,10 @@
 #include "braze/braze.h"
 #include "frontend/dlpack.h"
 #include "tests/catch.h"
+#include "tests/frontend/values.h"
 
 using namespace braze;
-
-namespace {
-
-std::vector<float> floats(const Tensor& t) { return t.contiguous().to_vector<float>(); }
-using Floats = std::vector<float>;
-
-}  // namespace
+using namespace braze::test;
 
 TEST_CASE("what a compiled function passes on of the host's memory is a copy") {
   Floats memory{0, 1, 2, 3};

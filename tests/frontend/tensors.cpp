@@ -4,17 +4,10 @@
 
 #include "braze/braze.h"
 #include "tests/catch.h"
+#include "tests/frontend/values.h"
 
 using namespace braze;
-
-namespace {
-
-std::vector<float> values(const Tensor& t) { return t.contiguous().to_vector<float>(); }
-std::vector<std::int64_t> integers(const Tensor& t) { return t.contiguous().to_vector<std::int64_t>(); }
-using Floats = std::vector<float>;
-using Integers = std::vector<std::int64_t>;
-
-}  // namespace
+using namespace braze::test;
 
 TEST_CASE("nested data of any depth") {
   const Tensor x = tensor({{1, 2}, {3, 4}});
@@ -50,7 +43,7 @@ TEST_CASE("elementwise results keep the storage order of their operands") {
   CHECK((x + ones({2, 3})).strides() == Sizes{3, 1});
   CHECK((x.t() + ones({3, 2})).strides() == Sizes{1, 3});
   CHECK((ones({3, 2}) + x.t()).strides() == Sizes{2, 1});
-  CHECK(values(x.t() + 1) == Floats{1, 4, 2, 5, 3, 6});
+  CHECK(floats(x.t() + 1) == Floats{1, 4, 2, 5, 3, 6});
   const Tensor y = arange(24).reshape({2, 3, 4}).permute({2, 0, 1});
   CHECK((y * 2).strides() == Sizes{1, 12, 4});
   CHECK(y.to(float32).strides() == Sizes{1, 12, 4});
@@ -90,20 +83,20 @@ TEST_CASE("views") {
 TEST_CASE("reductions") {
   const Tensor x = tensor({{1., 5., 2.}, {4., 3., 6.}});
   CHECK(x.sum().item<float>() == 21);
-  CHECK(values(x.sum(0)) == Floats{5, 8, 8});
+  CHECK(floats(x.sum(0)) == Floats{5, 8, 8});
   CHECK(x.sum(1, true).sizes() == Sizes{2, 1});
-  CHECK(values(x.mean({0, 1})) == Floats{3.5});
+  CHECK(floats(x.mean({0, 1})) == Floats{3.5});
   CHECK(x.var().item<float>() == Catch::Approx(3.5));
   CHECK(x.max().item<float>() == 6);
   const auto [v, i] = x.max(1);
-  CHECK(values(v) == Floats{5, 6});
+  CHECK(floats(v) == Floats{5, 6});
   CHECK(integers(i) == Integers{1, 2});
   CHECK(x.argmax().item<int>() == 5);
   CHECK(integers(x.argmin(0)) == Integers{0, 1, 0});
   CHECK((x > 4).any().item<bool>());
   CHECK_FALSE((x > 4).all().item<bool>());
   CHECK(zeros({0}).sum().item<float>() == 0);
-  CHECK(values(zeros({0, 2}).sum(0)) == Floats{0, 0});
+  CHECK(floats(zeros({0, 2}).sum(0)) == Floats{0, 0});
   const float nan = std::numeric_limits<float>::quiet_NaN();
   CHECK(std::isnan(tensor({1., double(nan), 3.}).max().item<float>()));
   CHECK(tensor({1., double(nan), 3.}).argmax().item<int>() == 1);
@@ -121,21 +114,21 @@ TEST_CASE("a sum does not depend on threads") {
 
 TEST_CASE("matmul") {
   const Tensor a = tensor({{1., 2.}, {3., 4.}}), b = tensor({{5., 6.}, {7., 8.}});
-  CHECK(values(a.matmul(b)) == Floats{19, 22, 43, 50});
-  CHECK(values(a.t().matmul(b)) == Floats{26, 30, 38, 44});
-  CHECK(values(a.matmul(tensor({1., 1.}))) == Floats{3, 7});
-  CHECK(values(tensor({1., 1.}).matmul(a)) == Floats{4, 6});
+  CHECK(floats(a.matmul(b)) == Floats{19, 22, 43, 50});
+  CHECK(floats(a.t().matmul(b)) == Floats{26, 30, 38, 44});
+  CHECK(floats(a.matmul(tensor({1., 1.}))) == Floats{3, 7});
+  CHECK(floats(tensor({1., 1.}).matmul(a)) == Floats{4, 6});
   CHECK(tensor({1., 2.}).matmul(tensor({3., 4.})).item<float>() == 11);
   CHECK(ones({4, 1, 2, 3}).matmul(ones({5, 3, 2})).sizes() == Sizes{4, 5, 2, 2});
-  CHECK(values(ones({2, 0}).matmul(ones({0, 2}))) == Floats{0, 0, 0, 0});
+  CHECK(floats(ones({2, 0}).matmul(ones({0, 2}))) == Floats{0, 0, 0, 0});
 }
 
 TEST_CASE("creation, joining, padding") {
   CHECK(integers(arange(2, 11, 3)) == Integers{2, 5, 8});
   CHECK(integers(arange(5, 0, -2)) == Integers{5, 3, 1});
-  CHECK(values(arange(0, 1, 0.25)) == Floats{0, 0.25, 0.5, 0.75});
-  CHECK(values(linspace(0, 1, 5)) == Floats{0, 0.25, 0.5, 0.75, 1});
-  CHECK(values(eye(2, 3)) == Floats{1, 0, 0, 0, 1, 0});
+  CHECK(floats(arange(0, 1, 0.25)) == Floats{0, 0.25, 0.5, 0.75});
+  CHECK(floats(linspace(0, 1, 5)) == Floats{0, 0.25, 0.5, 0.75, 1});
+  CHECK(floats(eye(2, 3)) == Floats{1, 0, 0, 0, 1, 0});
   CHECK(integers(cat({arange(2), arange(3)})) == Integers{0, 1, 0, 1, 2});
   CHECK(cat({ones({2, 1}), ones({2, 3}, {float64})}, 1).dtype() == float64);
   CHECK(stack({arange(2), arange(2)}, 1).sizes() == Sizes{2, 2});
@@ -145,19 +138,19 @@ TEST_CASE("creation, joining, padding") {
 
 TEST_CASE("powers by a number are what PyTorch makes of them") {
   const Tensor x = tensor({1.5, -2., 3.});
-  CHECK(values(pow(x, 2)) == Floats{2.25, 4, 9});
-  CHECK(values(pow(x, 3)) == Floats{3.375, -8, 27});
-  CHECK(std::isnan(values(pow(x, 0.5))[1]));
+  CHECK(floats(pow(x, 2)) == Floats{2.25, 4, 9});
+  CHECK(floats(pow(x, 3)) == Floats{3.375, -8, 27});
+  CHECK(std::isnan(floats(pow(x, 0.5))[1]));
   CHECK(integers(pow(arange(4), 2)) == Integers{0, 1, 4, 9});
-  CHECK(values(pow(2, x)) == Floats{std::pow(2.0f, 1.5f), 0.25, 8});
+  CHECK(floats(pow(2, x)) == Floats{std::pow(2.0f, 1.5f), 0.25, 8});
 }
 
 TEST_CASE("softmax and layer norm survive large inputs") {
   const Tensor x = tensor({{1e11, 1e11 / 3, -1e11, 0.}});
-  CHECK(values(x.softmax(1)) == Floats{1, 0, 0, 0});
-  CHECK(values(x.log_softmax(1))[0] == 0);
+  CHECK(floats(x.softmax(1)) == Floats{1, 0, 0, 0});
+  CHECK(floats(x.log_softmax(1))[0] == 0);
   const Tensor y = layer_norm(tensor({{1., 2., 3., 4.}}), {4});
-  CHECK(values(y)[3] == Catch::Approx(1.341635).epsilon(1e-5));
+  CHECK(floats(y)[3] == Catch::Approx(1.341635).epsilon(1e-5));
 }
 
 TEST_CASE("halves round after every op") {

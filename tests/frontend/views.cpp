@@ -3,8 +3,10 @@
 
 #include "braze/braze.h"
 #include "tests/catch.h"
+#include "tests/frontend/values.h"
 
 using namespace braze;
+using namespace braze::test;
 
 namespace {
 
@@ -16,10 +18,6 @@ struct Placement {
 };
 
 Placement layout(const Tensor& t) { return {t.sizes(), t.strides(), t.storage_offset(), t.is_contiguous()}; }
-std::vector<std::int64_t> integers(const Tensor& t) { return t.contiguous().to_vector<std::int64_t>(); }
-std::vector<float> floats(const Tensor& t) { return t.contiguous().to_vector<float>(); }
-using Integers = std::vector<std::int64_t>;
-using Floats = std::vector<float>;
 
 Tensor cube() { return arange(24).reshape({2, 3, 4}); }
 Tensor matrix() { return arange(12.0).reshape({3, 4}); }
