@@ -8,6 +8,7 @@
 #include <random>
 
 #include "braze/functions.h"
+#include "frontend/autograd/batch_draws.h"
 #include "frontend/philox.h"
 #include "frontend/tensor_impl.h"
 #include "runtime/random.h"
@@ -38,6 +39,12 @@ engine::Value parameter(const In& value, DType type, const Dims& sizes, ir::Loca
 
 engine::Value draw(Kind kind, DType type, const Dims& sizes, const engine::Value& a, const engine::Value& b, Generator* generator,
                    ir::Location where) {
+  if (BatchDraws* batch = BatchDraws::active()) {
+    const auto again = [&](const Dims& n, const engine::Value& x, const engine::Value& y) {
+      return draw(kind, type, n, x, y, generator, where);
+    };
+    return batch->draw(again, sizes, a, b, kind == Kind::permutation, where);
+  }
   ir::Draw attributes{kind, type, {}};
   for (const std::int64_t s : sizes) attributes.shape.push_back(s);
   Generator::State& state = (generator ? *generator : default_generator()).state();

@@ -5,6 +5,7 @@
 #include "braze/func.h"
 #include "braze/functions.h"
 #include "frontend/autograd/backward.h"
+#include "frontend/autograd/batch_draws.h"
 #include "frontend/autograd/node_builder.h"
 #include "frontend/autograd/replay.h"
 #include "passes/derivative.h"
@@ -294,11 +295,12 @@ Tensors vmap(const Function& f, std::span<const Tensor> arguments, std::span<con
     const Value stream = random_stream();
     const engine::Tracing tracing;
     const MappingScope scope;
+    std::optional<BatchDraws> draws;
+    if (randomness == Randomness::different) draws.emplace(size, stand_ins, replacements);
     results = f(elements);
-    require(randomness == Randomness::same || stream == random_stream(),
+    require(randomness != Randomness::error || stream == random_stream(),
             "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness "
-            "flags "
-            "on vmap or perform the randomness operation out of vmap");
+            "flags on vmap or perform the randomness operation out of vmap");
     values = values_of(results, "vmap");
   }
   require<ValueError>(out_dims.size() <= 1 || out_dims.size() == results.size(), "vmap: {} out_dims for {} results",
@@ -361,7 +363,8 @@ std::vector<Tensors> jacrev(const Function& f, std::span<const Tensor> arguments
   return out;
 }
 
-std::vector<Tensors> jacfwd(const Function& f, std::span<const Tensor> arguments, std::span<const std::size_t> arguments_asked) {
+std::vector<Tensors> jacfwd(const Function& f, std::span<const Tensor> arguments, std::span<const std::size_t> arguments_asked,
+                            Randomness randomness) {
   const std::vector<std::size_t> positions = asked(arguments_asked, arguments.size(), "jacfwd");
   require_floats(arguments, positions, "jacfwd");
   std::vector<Tensors> out;
@@ -373,7 +376,8 @@ std::vector<Tensors> jacfwd(const Function& f, std::span<const Tensor> arguments
     };
     const Tensor units[] = {basis(arguments[p])};
     const Tensors columns =
-        vmap([&](std::span<const Tensor> tangent) { return jvp(in_one, std::span(&arguments[p], 1), tangent).tangents; }, units);
+        vmap([&](std::span<const Tensor> tangent) { return jvp(in_one, std::span(&arguments[p], 1), tangent).tangents; }, units, {},
+             {}, randomness);
     out.resize(columns.size());
     for (std::size_t r = 0; r < columns.size(); ++r) {
       std::vector<std::int64_t> sizes = columns[r].sizes();

@@ -1,5 +1,7 @@
 #include "frontend/python/transforms.h"
 
+#include <nanobind/stl/string.h>
+
 #include "braze/func.h"
 #include "frontend/python/callbacks.h"
 
@@ -40,10 +42,14 @@ std::vector<std::optional<std::int64_t>> dims_of(nb::handle sequence) {
   return dims;
 }
 
-nb::object vmap(nb::handle f, nb::handle arguments, nb::handle in_dims, bool same_randomness) {
+func::Randomness randomness_of(const std::string& name) {
+  if (name == "same") return func::Randomness::same;
+  return name == "different" ? func::Randomness::different : func::Randomness::error;
+}
+
+nb::object vmap(nb::handle f, nb::handle arguments, nb::handle in_dims, const std::string& randomness) {
   return object([&] {
-    const auto randomness = same_randomness ? func::Randomness::same : func::Randomness::error;
-    return list_of(func::vmap(function_of(f), tensors_of(arguments), dims_of(in_dims), {}, randomness)).release();
+    return list_of(func::vmap(function_of(f), tensors_of(arguments), dims_of(in_dims), {}, randomness_of(randomness))).release();
   });
 }
 
@@ -75,17 +81,18 @@ void add_transforms(nb::module_& m) {
       return pair(results, pushed).release();
     });
   });
-  const auto jacobian = [](auto transform) {
-    return [transform](nb::handle f, nb::handle arguments) {
-      return object([&] {
-        const std::vector<Tensor> tensors = tensors_of(arguments);
-        return table(transform(function_of(f), tensors, all_of(tensors.size()))).release();
-      });
-    };
-  };
-  using Untyped = std::vector<func::Tensors> (*)(const func::Function&, std::span<const Tensor>, std::span<const std::size_t>);
-  m.def("func_jacrev", jacobian(static_cast<Untyped>(&func::jacrev)));
-  m.def("func_jacfwd", jacobian(static_cast<Untyped>(&func::jacfwd)));
+  m.def("func_jacrev", [](nb::handle f, nb::handle arguments) {
+    return object([&] {
+      const std::vector<Tensor> tensors = tensors_of(arguments);
+      return table(func::jacrev(function_of(f), tensors, all_of(tensors.size()))).release();
+    });
+  });
+  m.def("func_jacfwd", [](nb::handle f, nb::handle arguments, const std::string& randomness) {
+    return object([&] {
+      const std::vector<Tensor> tensors = tensors_of(arguments);
+      return table(func::jacfwd(function_of(f), tensors, all_of(tensors.size()), randomness_of(randomness))).release();
+    });
+  });
 }
 
 }  // namespace braze::python

@@ -108,4 +108,37 @@ def test_what_is_refused():
     raises(RuntimeError, "traced", T.vmap(lambda x: x * x.sum().item()), m)
     raises(RuntimeError, "randomness", T.vmap(lambda x: x + T.rand(3)), m)
     assert T.vmap(lambda x: T.rand(3) + 0 * x, randomness="same")(m).std(0).sum() == 0
-    raises(NotImplementedError, "randomness", T.vmap, lambda x: x, randomness="different")
+
+
+def drawn(f, randomness, *args):
+    T.manual_seed(3)
+    return T.vmap(f, randomness=randomness)(*args)
+
+
+def printed(x, values):
+    return T.allclose(x, T.tensor(values), rtol=0, atol=1e-4)
+
+
+def test_draws_of_each_element():
+    """Values recorded from PyTorch 2.15: one draw for the batch, so the stream goes on as after a draw of that size."""
+    x = T.zeros(4)
+    T.manual_seed(3)
+    every = T.rand(4, 3)
+    assert T.equal(drawn(lambda v: v + T.rand(3), "different", x), every)
+    assert printed(T.rand(2), [0.1498, 0.4015])
+    assert printed(drawn(lambda v: v + T.randn(5), "different", x)[3], [-0.1468, 0.4851, 0.2052, 0.3384, 1.3528])
+    assert drawn(lambda v: v + T.randint(0, 10, (2,)), "different", x).tolist() == [[6, 8], [7, 7], [0, 0], [0, 5]]
+    assert drawn(lambda v: v + T.randperm(3), "different", x).tolist() == [[1, 0, 2], [1, 2, 0], [1, 0, 2], [0, 2, 1]]
+    assert drawn(T.bernoulli, "different", T.full((4, 3), 0.5)).tolist() == [[1, 1, 1], [1, 1, 1], [0, 0, 0], [0, 1, 0]]
+    assert drawn(T.nn.functional.dropout, "different", T.ones(4, 3)).tolist() == [[2, 2, 0], [2, 0, 0], [2, 2, 2], [0, 2, 0]]
+    assert printed(drawn(lambda m: T.normal(m, 1.0), "different", T.zeros(4, 2))[0], [0.8033, 0.1748])
+    every = (T.manual_seed(3), T.rand(2, 3, 2))[1]
+    assert T.equal(drawn(lambda v: T.vmap(lambda w: w + T.rand(2), randomness="different")(v), "different", T.zeros(2, 3)), every)
+    same_inside = drawn(lambda v: T.vmap(lambda w: w + T.rand(2), randomness="same")(v), "different", T.zeros(2, 3))
+    assert printed(same_inside[:, 2], [[0.0043, 0.1056], [0.2858, 0.0270]])
+    slope = F.grad(lambda s: drawn(lambda v: (v * T.rand(3)).sum(), "different", s).sum())(T.ones(4))
+    assert printed(slope, [0.3957, 0.5587, 2.1100, 2.1384])
+    T.manual_seed(3)
+    jacobian = F.jacfwd(lambda s: s * T.rand(3), randomness="different")(T.ones(3))
+    assert printed(jacobian.diagonal(), [0.0043, 0.4716, 0.5944])
+    raises(RuntimeError, "randomness", T.vmap(lambda v: T.vmap(lambda w: w + T.rand(2))(v), randomness="different"), T.zeros(2, 3))

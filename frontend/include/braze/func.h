@@ -25,8 +25,9 @@ using Function = std::function<Tensors(std::span<const Tensor>)>;
 
 // f over dim in_dims[i] of argument i (none: the argument is the same for all elements; an empty list: 0 for all); the new dim of result i is
 // out_dims[i] (a single one serves for all). Throws ValueError where sizes differ or nothing is mapped.
-// `randomness`: whether f may draw from the default generator; `same`: the same numbers for all elements.
-enum class Randomness { error, same };
+// `randomness`: whether f may draw; `same`: the same numbers for all elements; `different`: one draw for all of them, as if of the sizes with
+// the batch in front (of permutations one after another).
+enum class Randomness { error, same, different };
 Tensors vmap(const Function& f, std::span<const Tensor> arguments, std::span<const std::optional<std::int64_t>> in_dims = {},
              std::span<const std::int64_t> out_dims = {}, Randomness randomness = Randomness::error);
 
@@ -57,8 +58,8 @@ Pushed jvp(const Function& f, std::span<const Tensor> arguments, std::span<const
 // mapped over a basis.
 std::vector<Tensors> jacrev(const Function& f, std::span<const Tensor> arguments,
                             std::span<const std::size_t> arguments_asked = {});
-std::vector<Tensors> jacfwd(const Function& f, std::span<const Tensor> arguments,
-                            std::span<const std::size_t> arguments_asked = {});
+std::vector<Tensors> jacfwd(const Function& f, std::span<const Tensor> arguments, std::span<const std::size_t> arguments_asked = {},
+                            Randomness randomness = Randomness::error);
 
 // ---- of plain functions
 

@@ -150,7 +150,7 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     return (value, tangent, call.aux(results)) if has_aux else (value, tangent)
 
 
-def _jacobian(transform, func, argnums, has_aux):
+def _jacobian(transform, func, argnums, has_aux, *options):
     compute = getattr(_braze, "func_" + transform)
 
     @functools.wraps(func)
@@ -167,7 +167,7 @@ def _jacobian(transform, func, argnums, has_aux):
             aux[:] = [result[1]]
             return result[0]
         call = _OnTensors(transform, first, lambda given: refill(given, kwargs))
-        rows = [_by_argument(argnums, shapes, row) for row in compute(call, tensors)]
+        rows = [_by_argument(argnums, shapes, row) for row in compute(call, tensors, *options)]
         jacobian = _nested(call.shape, rows)
         if not has_aux:
             return jacobian
@@ -187,7 +187,8 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
     """A function that gives the derivative of each result in the chosen arguments: one forward pass, mapped over a basis.
 
     https://pytorch.org/docs/stable/generated/torch.func.jacfwd.html"""
-    return _jacobian("jacfwd", func, argnums, has_aux)
+    _check_randomness(randomness)
+    return _jacobian("jacfwd", func, argnums, has_aux, randomness)
 
 
 def hessian(func, argnums=0):
@@ -221,14 +222,16 @@ def _dims_for(dims, arg, name="in_dims"):
     return []
 
 
+def _check_randomness(randomness):
+    if randomness not in ("error", "same", "different"):
+        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+
+
 def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
     """`func` over a dim of its arguments. It is called once, on stand-ins for one element, whose values cannot be looked at.
 
     https://pytorch.org/docs/stable/generated/torch.vmap.html"""
-    if randomness not in ("error", "same", "different"):
-        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
-    if randomness == "different":
-        raise NotImplementedError("vmap: randomness='different' is not implemented; draw outside of the function and pass the numbers in")
+    _check_randomness(randomness)
 
     @functools.wraps(func)
     def wrapper(*args, **kwargs):
@@ -237,7 +240,7 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
         dims = _dims_for(in_dims, args) + _dims_for(None, kwargs)  # keywords are not mapped, as in PyTorch
         tensors, shape = _flatten((args, kwargs))
         call = _OnTensors("vmap", func, lambda given: _nested(shape, given))
-        results = _braze.func_vmap(call, tensors, dims, randomness == "same")
+        results = _braze.func_vmap(call, tensors, dims, randomness)
         if out_dims != 0:
             output = call.output(results)
             places = _dims_for(out_dims, output, "out_dims") if not isinstance(output, Tensor) or isinstance(out_dims, int) else list(out_dims)
