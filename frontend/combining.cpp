@@ -63,10 +63,10 @@ Tensor combinations(const In& x, std::int64_t r, bool with_replacement) {
   for (bool more = n > 0 && row[length - 1] < n; more;) {
     rows.insert(rows.end(), row.begin(), row.end());
     std::size_t i = length;
-    while (i-- > 0 && ++row[i] >= limit(i)) {
-    }
-    more = i != static_cast<std::size_t>(-1);
-    for (std::size_t j = i + 1; more && j < length; ++j) row[j] = with_replacement ? row[i] : row[j - 1] + 1;
+    for (; i > 0; --i)
+      if (++row[i - 1] < limit(i - 1)) break;
+    more = i > 0;
+    for (std::size_t j = i; more && j < length; ++j) row[j] = with_replacement ? row[i - 1] : row[j - 1] + 1;
   }
   const std::int64_t count = static_cast<std::int64_t>(rows.size()) / r;
   const Tensor indices = from_data(rows.data(), {count * r});

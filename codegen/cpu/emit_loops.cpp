@@ -84,7 +84,7 @@ bool Emitter::emit_affine(const ir::Compute& compute) {
   const auto operand = [&](std::size_t k) -> const Lowered& { return values_[i.in[k]]; };
   Lowered result;
   if (i.op == ir::Primitive::add || i.op == ir::Primitive::sub) {
-    const Lowered a = operand(0), c = operand(1);
+    const Lowered &a = operand(0), &c = operand(1);
     if (a.is_vector() || c.is_vector()) return false;
     const bool sum = i.op == ir::Primitive::add;
     result.scalar = sum ? builder_.CreateAdd(a.scalar, c.scalar) : builder_.CreateSub(a.scalar, c.scalar);
