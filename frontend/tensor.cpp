@@ -249,6 +249,12 @@ EngineStatistics engine_statistics() {
   return {s.recorded, s.evaluations, s.hits, s.compilations};
 }
 
+MemoryStatistics memory_statistics() {
+  const runtime::AllocatorStatistics s = runtime::allocator_statistics();
+  return {s.live_bytes, s.peak_bytes, s.cached_bytes};
+}
+void reset_memory_peak() { runtime::reset_peak(); }
+
 void set_log_sink(void (*sink)(const char* line)) {
   if (!sink) return engine::set_log_sink({});
   engine::set_log_sink([sink](const std::string& line) { sink(line.c_str()); });

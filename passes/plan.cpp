@@ -30,8 +30,12 @@ constexpr std::uint32_t no_slot = ~std::uint32_t{0};
 
 class Planner {
  public:
-  explicit Planner(Module& module)
-      : module_(module), graph_(module.graph), index_(module.index), extents_(module.graph, module.index) {}
+  Planner(Module& module, const Options& options)
+      : module_(module),
+        graph_(module.graph),
+        index_(module.index),
+        extents_(module.graph, module.index),
+        on_cpu_(std::holds_alternative<ir::CpuTarget>(options.target)) {}
   void run();
 
  private:
@@ -48,9 +52,10 @@ class Planner {
   std::uint32_t slot_of(Value value);
   std::uint32_t fresh_slot(Value value);
   bool may_overwrite(std::uint32_t slot, std::size_t kernel, bool faults) const;
-  bool reads_only_at(const Nest& nest, std::uint32_t buffer, AffineId address) const;
+  bool reads_only_at(const Nest& nest, std::uint32_t buffer, const Output& output) const;
+  bool read_by_others_of_the_group(std::size_t kernel, Value operand) const;
   bool dies(Value value, std::size_t kernel) const;
-  std::optional<std::uint32_t> overwritten(const Lowered& lowered, std::size_t kernel, const Nest& nest, const Output& output);
+  std::optional<std::uint32_t> overwritten(std::size_t kernel, const Nest& nest, const Output& output);
   bool taken(const Nest& nest, std::uint32_t slot) const;
   void place_store(std::size_t kernel, const Nest& nest, const Output& output);
   void place_outputs(const Lowered& lowered, std::size_t kernel);
@@ -63,6 +68,7 @@ class Planner {
   const Graph& graph_;
   ir::IndexTable& index_;
   const Extents extents_;
+  const bool on_cpu_;  // elsewhere several threads may compute a row's values
   ir::Program program_;
   std::vector<std::uint32_t> input_of_, scalar_of_;  // by parameter number
   std::map<Key, std::uint32_t> slots_;
@@ -132,25 +138,51 @@ bool Planner::may_overwrite(std::uint32_t slot, std::size_t kernel, bool faults)
   return !callers || (!faults && last_fault_ <= kernel);
 }
 
-// A kernel that reduces passes over a row several times, each in a loop of its own.
-bool Planner::reads_only_at(const Nest& nest, std::uint32_t buffer, AffineId address) const {
-  const bool passes = !nest.reductions.empty() || !nest.contractions.empty();
-  return std::all_of(nest.exprs.begin(), nest.exprs.end(), [&](const Expr& expr) {
-    if (expr.kind == Expr::Kind::take && expr.number == buffer) return false;
-    return expr.kind != Expr::Kind::load || expr.number != buffer ||
-           (!passes && nest.affines[expr.affine] == nest.affines[address]);
-  });
+// Whether all that the kernel reads of a buffer is, for each element, read before the output is written there, and at that place. A kernel
+// that reduces passes over a row several times, each in a loop of its own: then the output must be one a row, as a dot's elements are, and
+// what is reduced, multiplied, or stored an element must not be made of the buffer.
+bool Planner::reads_only_at(const Nest& nest, std::uint32_t buffer, const Output& output) const {
+  std::vector<bool> early(nest.exprs.size());
+  if (!nest.reductions.empty() || !nest.contractions.empty()) {
+    if (!output.row || !on_cpu_)
+      return std::none_of(nest.exprs.begin(), nest.exprs.end(), [&](const Expr& expr) {
+        return (expr.kind == Expr::Kind::load || expr.kind == Expr::Kind::take) && expr.number == buffer;
+      });
+    for (const Reduction& reduction : nest.reductions) early[reduction.operand] = true;
+    for (const Contraction& contraction : nest.contractions) early[contraction.left] = early[contraction.right] = true;
+    for (const Output& other : nest.outputs)
+      if (!other.row) early[other.expr] = true;
+    for (std::size_t e = early.size(); e-- > 0;)  // operands come first
+      if (early[e])
+        for (const ExprId in : nest.exprs[e].in) early[in] = true;
+  }
+  for (std::size_t e = 0; e < nest.exprs.size(); ++e) {
+    const Expr& expr = nest.exprs[e];
+    if (expr.number != buffer) continue;
+    if (expr.kind == Expr::Kind::take) return false;
+    if (expr.kind == Expr::Kind::load && (early[e] || !(nest.affines[expr.affine] == nest.affines[output.address]))) return false;
+  }
+  return true;
+}
+
+// Kernels that share a nest read and write it in different steps.
+bool Planner::read_by_others_of_the_group(std::size_t kernel, Value operand) const {
+  const auto reads = [&](std::size_t other) {
+    const std::vector<Value>& buffers = module_.kernels[other].buffers;
+    return std::find(buffers.begin(), buffers.end(), operand) != buffers.end();
+  };
+  const std::uint32_t group = module_.kernels[kernel].group;
+  for (std::size_t other = kernel; other-- > 0 && module_.kernels[other].group == group;)
+    if (reads(other)) return true;
+  for (std::size_t other = kernel + 1; other < module_.kernels.size() && module_.kernels[other].group == group; ++other)
+    if (reads(other)) return true;
+  return false;
 }
 
 bool Planner::dies(Value value, std::size_t kernel) const { return last_use_.at(key(value)) <= kernel; }
 
 // The slot of a dying operand that the output may take the place of.
-std::optional<std::uint32_t> Planner::overwritten(const Lowered& lowered, std::size_t kernel, const Nest& nest,
-                                                  const Output& output) {
-  // Kernels that share a nest read and write it in different steps.
-  const bool alone = (kernel == 0 || module_.kernels[kernel - 1].group != lowered.group) &&
-                     (kernel + 1 == module_.kernels.size() || module_.kernels[kernel + 1].group != lowered.group);
-  if (!alone) return std::nullopt;
+std::optional<std::uint32_t> Planner::overwritten(std::size_t kernel, const Nest& nest, const Output& output) {
   const Value value = nest.buffers[output.buffer];
   const IndexId elements = extents_.product(graph_.type(value).shape);
   for (std::uint32_t b = 0; b < nest.buffers.size(); ++b) {
@@ -162,7 +194,7 @@ std::optional<std::uint32_t> Planner::overwritten(const Lowered& lowered, std::s
     }
     if (graph_.type(operand).dtype != graph_.type(value).dtype || extents_.product(graph_.type(operand).shape) != elements)
       continue;
-    if (!reads_only_at(nest, b, output.address)) continue;
+    if (!reads_only_at(nest, b, output) || read_by_others_of_the_group(kernel, operand)) continue;
     const std::uint32_t slot = slot_of(operand);
     if (!may_overwrite(slot, kernel, faults_[kernel])) continue;
     if (!taken(nest, slot)) return slot;
@@ -184,7 +216,7 @@ void Planner::place_store(std::size_t kernel, const Nest& nest, const Output& ou
   std::uint32_t read = 0;
   while (read < nest.buffers.size() && nest.buffers[read] != output.into) ++read;
   // Where places repeat, a read of the storage would see what an earlier element left.
-  const bool reads_fit = output.accumulate ? read == nest.buffers.size() : reads_only_at(nest, read, output.address);
+  const bool reads_fit = output.accumulate ? read == nest.buffers.size() : reads_only_at(nest, read, output);
   if (dies(output.into, kernel) && reads_fit && may_overwrite(from, kernel, faults_[kernel]) && !taken(nest, from)) {
     slots_[key(value)] = from;
     return;
@@ -204,7 +236,7 @@ void Planner::place_outputs(const Lowered& lowered, std::size_t kernel) {
         place_store(kernel, nest, output);
         continue;
       }
-      const auto slot = overwritten(lowered, kernel, nest, output);
+      const auto slot = overwritten(kernel, nest, output);
       slots_[key(value)] = slot ? *slot : fresh_slot(value);
     }
 }
@@ -362,8 +394,8 @@ void Planner::run() {
 
 }  // namespace
 
-Module plan(Module module, const Options&) {
-  Planner(module).run();
+Module plan(Module module, const Options& options) {
+  Planner(module, options).run();
   module.index = module.program.index;
   module.stage = Stage::steps;
   return module;

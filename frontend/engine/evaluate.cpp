@@ -114,6 +114,11 @@ void evaluate_one_by_one(const Walk& joint) {
   if (first) std::rethrow_exception(first);
 }
 
+std::int64_t kernels_of(const ir::Program& program) {
+  return std::count_if(program.steps.begin(), program.steps.end(),
+                       [](const ir::Step& step) { return std::holds_alternative<ir::KernelStep>(step.action); });
+}
+
 void evaluate_all(std::span<const Value> values, const WalkOptions& options) {
   recorded_since_evaluation() = 0;
   // Not thread_local: evaluating may record (a host executor, a log sink), and recording may evaluate.
@@ -123,9 +128,10 @@ void evaluate_all(std::span<const Value> values, const WalkOptions& options) {
   Flight flight(found);
   lock.unlock();
   counters().evaluations.fetch_add(1, std::memory_order_relaxed);
-  if (explains(Explain::flush))
-    log(fmt::format("flush: a value is needed: {} pending ops, {} results", found.nodes.size(), found.outputs.size()));
   const std::shared_ptr<const Compiled> compiled = find_or_build(found, options);
+  if (explains(Explain::flush))
+    log(fmt::format("flush: a value is needed: {} pending ops, {} results, {} kernels", found.nodes.size(), found.outputs.size(),
+                    kernels_of(compiled->executable->program())));
   std::vector<runtime::Buffer> results(found.outputs.size());
   const runtime::Failure failure = run(*compiled, found, results);
   if (failure.fault == ir::Fault::none) return flight.publish(results);

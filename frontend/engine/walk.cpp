@@ -42,6 +42,21 @@ bool may_be_overwritten(const Node& node, std::uint32_t uses) {
 // Worth keeping when something outside this walk will read it: recomputing would be dear.
 bool dear(ir::Op op) { return ir::info(op).reduction() || ir::info(op).routine() || op == ir::Op::dot; }
 
+// Whose derivative's rule reads no values.
+bool only_moves(ir::Op op) {
+  switch (op) {
+    case ir::Op::reshape:
+    case ir::Op::permute:
+    case ir::Op::expand:
+    case ir::Op::view:
+    case ir::Op::slice:
+    case ir::Op::flip:
+      return true;
+    default:
+      return false;
+  }
+}
+
 // Numbers all nodes that `roots` need, operands first.
 void collect(std::span<const Value> roots, Walk& out) {
   struct Frame {
@@ -96,8 +111,24 @@ void count_uses(const WalkOptions& options, Walk& out) {
       out.kinds[i] = Walk::Kind::donated;
 }
 
+// Which operations a later backward pass may still come to: through readers that are not freed, from what somebody else holds. Rules of
+// those read the operands, but where they only move elements, or a gradient is gathered or a function of its own stands there instead.
+const std::vector<std::uint8_t>& find_awaiting(const Walk& walk) {
+  thread_local std::vector<std::uint8_t> awaiting, reached;
+  awaiting.assign(walk.nodes.size(), 0);
+  reached.assign(walk.nodes.size(), 0);
+  for (std::size_t i = walk.nodes.size(); i-- > 0;) {  // users first
+    const Node& node = *walk.nodes[i];
+    if (walk.kinds[i] != Walk::Kind::operation || !node.keeps_operands()) continue;
+    if (!reached[i] && node.references.load(std::memory_order_acquire) <= walk.uses[i]) continue;
+    for (const Value& v : node.in()) reached[v->number] = 1;
+    awaiting[i] = !node.has(Node::has_gradient) && !only_moves(node.op);
+  }
+  return awaiting;
+}
+
 // A pending node whose result is not kept, but which a later evaluation needs, computes it again then: what it reads must last.
-void keep_what_is_read_again(Walk& out) {
+void keep_what_is_read_again(const std::vector<std::uint8_t>& awaiting, Walk& out) {
   if (std::find(out.kinds.begin(), out.kinds.end(), Walk::Kind::donated) == out.kinds.end()) return;
   thread_local std::vector<std::uint8_t> kept, needed;  // how many results of a node are outputs; whether a later reader needs it
   kept.assign(out.nodes.size(), 0);
@@ -107,7 +138,7 @@ void keep_what_is_read_again(Walk& out) {
     Node* node = out.nodes[i];
     if (out.kinds[i] == Walk::Kind::donated && needed[i]) out.kinds[i] = Walk::Kind::leaf;
     if (out.kinds[i] != Walk::Kind::operation) continue;
-    const bool stays = node->keeps_operands();  // a backward pass will read what it read
+    const bool stays = awaiting[i];
     if (kept[i] == node->result_count && !stays) continue;
     if (stays || needed[i] || node->references.load(std::memory_order_acquire) > out.uses[i])
       for (const Value& v : node->in()) needed[v->number] = 1;
@@ -190,7 +221,8 @@ void write_node(const Node& node, Walk::Kind kind, Twins& twins, KeyWriter& key)
   if (twin == number) describe(node, key);
 }
 
-void choose_outputs(std::span<const Value> roots, const WalkOptions& options, Walk& out) {
+void choose_outputs(std::span<const Value> roots, const WalkOptions& options, const std::vector<std::uint8_t>& awaiting,
+                    Walk& out) {
   thread_local std::vector<std::uint8_t> chosen;  // bit r: result r
   chosen.assign(out.nodes.size(), 0);
   const auto add = [&](Node* node, unsigned result) {
@@ -208,7 +240,7 @@ void choose_outputs(std::span<const Value> roots, const WalkOptions& options, Wa
     thread_local std::vector<std::uint8_t> awaited;
     awaited.assign(out.nodes.size(), 0);
     for (std::size_t i = 0; i < out.nodes.size(); ++i) {
-      if (out.kinds[i] != Walk::Kind::operation || !out.nodes[i]->keeps_operands()) continue;
+      if (!awaiting[i]) continue;
       awaited[i] = 1;
       for (const Value& v : out.nodes[i]->in()) awaited[v->number] = 1;
     }
@@ -257,8 +289,9 @@ void walk(std::span<const Value> roots, const WalkOptions& options, Walk& out) {
   collect(roots, out);
   if (out.busy) return;
   count_uses(options, out);
-  choose_outputs(roots, options, out);
-  keep_what_is_read_again(out);
+  const std::vector<std::uint8_t>& awaiting = find_awaiting(out);
+  choose_outputs(roots, options, awaiting, out);
+  keep_what_is_read_again(awaiting, out);
   KeyWriter key{out};
   key.structure(options.fuse);
   Twins twins(out);

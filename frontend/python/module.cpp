@@ -156,6 +156,15 @@ void add_engine(nb::module_& m) {
     d["compilations"] = s.compilations;
     return d;
   });
+  m.def("memory_statistics", [] {
+    const MemoryStatistics s = memory_statistics();
+    nb::dict d;
+    d["live"] = s.live;
+    d["peak"] = s.peak;
+    d["cached"] = s.cached;
+    return d;
+  });
+  m.def("reset_memory_peak", &reset_memory_peak);
   m.def("set_package_folder", &set_package_folder);
 }
 

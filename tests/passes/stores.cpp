@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "tests/catch.h"
 #include "tests/passes/run_program.h"
 
@@ -153,4 +155,48 @@ TEST_CASE("temporaries share the arena, and a dying one takes the next value") {
   const std::int64_t n[] = {64};
   module.program.index.evaluate(n, values);
   CHECK(values[module.program.arena_bytes] <= 2 * 64 * 64 * 4 + 4096);
+}
+
+namespace {
+
+bool overwrites(const passes::Module& module, int input) {
+  return std::any_of(module.program.slots.begin(), module.program.slots.end(), [&](const ir::Slot& slot) {
+    return slot.kind == ir::Slot::Kind::in_out && static_cast<int>(slot.input) == input;
+  });
+}
+
+}  // namespace
+
+TEST_CASE("what follows a product or a reduction takes the place of an operand that only it reads") {
+  const Check check{.symbols = {{"n", 37}, {"k", 50}, {"m", 70}}, .tolerance = 1e-5};
+  const auto update = check_graph(R"(braze.ir 1
+graph f(%w: f32[n, k] donated, %b: f32[n] donated, %x: f32[m, k], %g: f32[m, n], %lr: f32[] scalar) {
+  %0 = permute %g {order = [1, 0]} : f32[n, m]
+  %1 = dot %0, %x : f32[n, k]
+  %2 = expand %lr {shape = [n, k]} : f32[n, k]
+  %3 = mul %1, %2 : f32[n, k]
+  %4 = add %w, %3 : f32[n, k]
+  %5 = sum %g {dims = [0]} : f32[n]
+  %6 = expand %lr {shape = [n]} : f32[n]
+  %7 = mul %5, %6 : f32[n]
+  %8 = add %b, %7 : f32[n]
+  return %4, %8
+})",
+                                  check);
+  CHECK(overwrites(update, 0));
+  CHECK(overwrites(update, 1));
+  // A factor is read until the product is there; what is reduced, until the last of its rows is.
+  const auto factor = check_graph(R"(braze.ir 1
+graph f(%w: f32[n, n] donated, %x: f32[n, m] donated) {
+  %0 = dot %w, %w : f32[n, n]
+  %1 = add %0, %w : f32[n, n]
+  %2 = sum %x {dims = [1]} : f32[n]
+  %3 = reshape %2 {shape = [n, 1]} : f32[n, 1]
+  %4 = expand %3 {shape = [n, m]} : f32[n, m]
+  %5 = add %x, %4 : f32[n, m]
+  return %1, %5
+})",
+                                  check);
+  CHECK(!overwrites(factor, 0));
+  CHECK(!overwrites(factor, 1));
 }

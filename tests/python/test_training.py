@@ -111,3 +111,21 @@ def test_leaves_die_with_their_pending_gradients():
     for _ in range(100):
         once()
     assert resident() - before < 50 << 20  # all of them were 100 MiB
+
+
+def test_a_step_takes_memory_for_its_gradients_alone():
+    T.manual_seed(0)
+    model = nn.Linear(1000, 1000)
+    optimizer = T.optim.Adam(model.parameters(), lr=0.01)
+    x = T.rand(4, 1000)
+    T.eval((x,))
+    for _ in range(3):
+        optimizer.zero_grad()
+        model(x).square().mean().backward()
+        optimizer.step()
+    optimizer.zero_grad()
+    live = T._braze.memory_statistics()["live"]
+    T._braze.reset_memory_peak()
+    model(x).square().mean().backward()
+    optimizer.step()
+    assert T._braze.memory_statistics()["peak"] - live < 1.2 * 4_000_000

@@ -33,6 +33,13 @@ std::uint64_t convert_element(std::uint64_t bits, DType from, DType to);
 void request_stop();
 void clear_stop();
 
+// Bytes of tensors and temporaries: now, at most since the last reset, and freed but kept for later.
+struct MemoryStatistics {
+  std::int64_t live, peak, cached;
+};
+MemoryStatistics memory_statistics();
+void reset_memory_peak();
+
 // What BRAZE_EXPLAIN asks for, from now on and as a set of bits: explain_bits("flush,compile,fuse"). Returns what it was.
 unsigned set_explain(unsigned bits);
 unsigned explain_bits(const char* kinds);
