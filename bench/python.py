@@ -27,14 +27,18 @@ def seconds(body, repetitions, rounds=9):
 
 
 def medians(bodies, rounds):
-    """Of bodies that take turns."""
+    """Of bodies that take turns of a few runs, with a pause before each turn: PyTorch's threads spin for milliseconds after a run."""
+    turn = 5
     times = [[] for _ in bodies]
-    for _ in range(rounds):
+    for _ in range(-(-rounds // turn)):
         for body, taken in zip(bodies, times):
-            start = time.perf_counter()
+            time.sleep(0.02)
             body()
-            taken.append(time.perf_counter() - start)
-    return [sorted(taken)[rounds // 2] for taken in times]
+            for _ in range(turn):
+                start = time.perf_counter()
+                body()
+                taken.append(time.perf_counter() - start)
+    return [sorted(taken)[len(taken) // 2] for taken in times]
 
 
 def resident_mb():

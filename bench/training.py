@@ -4,7 +4,8 @@
     PYTHONPATH=build/python python bench/training.py --against torch     in a Python that has both
     --only steps,memory,adam,derivative,loader                           some of it; --seed N repeats a network drawn at random
 
-Both train the same network from the same weights on the same batches; the losses must agree before anything is timed. Steps take turns.
+Both train the same network from the same weights on the same batches; the losses must agree before anything is timed. They take turns of a
+few steps, with a pause before each turn: PyTorch's threads go on spinning for milliseconds after a step, on the cores that the next one needs.
 """
 import argparse
 import json
@@ -17,7 +18,7 @@ import time
 
 import numpy
 
-WARM, TIMED = 6, 25
+WARM, ROUNDS, TIMED = 6, 5, 5
 
 
 # ---- what is trained ----
@@ -101,7 +102,7 @@ NETWORKS = {"MLP 784-512-512-10, batch 64, SGD": mlp, "convnet 28x28, batch 64, 
 
 def batches(T, rng, size, classes):
     made = []
-    for _ in range(WARM + TIMED):
+    for _ in range(WARM + ROUNDS * (1 + TIMED)):
         x, y = rng.standard_normal(size).astype(numpy.float32), rng.integers(0, classes, size[0])
         made.append((T.tensor(x), T.tensor(y)))
     return made
@@ -153,11 +154,14 @@ def step_times(braze, against, seed):
             if number == 2:
                 compiled = braze._braze.statistics()["compilations"]
         times = [[] for _ in runs]
-        for _ in range(TIMED):
+        for _ in range(ROUNDS):
             for run, taken in zip(runs, times):
-                start = time.perf_counter()
+                time.sleep(0.05)
                 run()
-                taken.append(time.perf_counter() - start)
+                for _ in range(TIMED):
+                    start = time.perf_counter()
+                    run()
+                    taken.append(time.perf_counter() - start)
         compiled = braze._braze.statistics()["compilations"] - compiled
         kernels = sum(int(n) for n in re.findall(r"(\d+) kernels", notes.text))
         medians = [median(t) * 1e3 for t in times]
