@@ -22,6 +22,13 @@ std::vector<std::uint32_t> key_of(Value value, const Place& place, GuardId guard
   key.insert(key.end(), place.at.begin(), place.at.end());
   return key;
 }
+bool swaps_last_two(const ir::Node& node) {
+  if (node.op != Op::permute) return false;
+  const auto& order = node.as<ir::Permutation>().order;
+  const std::size_t rank = order.size();
+  return rank >= 2 && order[rank - 1] == rank - 2 && order[rank - 2] == rank - 1;
+}
+
 }  // namespace
 
 std::optional<ExprId> Lowering::known(const Request& request) const {
@@ -291,7 +298,8 @@ std::optional<ExprId> Lowering::contract(const Request& request, std::vector<Req
   if (!all({{node.in[0], left, 0}, {node.in[1], right, 0}}, missing, found)) return std::nullopt;
   const DType type = node.out[0].dtype;
   if (axes.product) {
-    if (nest_.contractions.empty()) nest_.contractions.push_back({found[0], found[1], {request.value.node, 0}});
+    if (nest_.contractions.empty())
+      nest_.contractions.push_back({found[0], found[1], {request.value.node, 0}, swaps_last_two(graph_.node(node.in[1]))});
     return add({.kind = Expr::Kind::reduced, .type = type, .number = contraction_number});
   }
   const auto at = reductions_.emplace(request.value.node, static_cast<std::uint32_t>(nest_.reductions.size())).first;

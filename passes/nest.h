@@ -124,6 +124,7 @@ struct Output {
 struct Contraction {
   ExprId left, right;
   ir::Value value;
+  bool right_transposed = false;  // in the graph: its k was its last axis
 };
 
 struct Nest {

@@ -147,11 +147,23 @@ ValueId NestEmitter::variable_value(Variable v) {
   return sum;
 }
 
+const NestEmitter::Scope::Part* NestEmitter::part_of(AffineId address) const {
+  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+    if (const auto found = scope->parts.find(address); found != scope->parts.end()) return &found->second;
+    if (scope->alone) break;
+  }
+  return nullptr;
+}
+
 ir::Access NestEmitter::access(std::uint32_t buffer, AffineId address) {
   const Affine& affine = nest_.affines[address];
+  const Scope::Part* const known = part_of(address);
   ir::Access result{buffer, {}, size(affine.offset)};
-  for (const Affine::Term& term : affine.terms)
+  for (const Affine::Term& term : affine.terms) {
+    if (known && std::find(known->of.begin(), known->of.end(), term.variable) != known->of.end()) continue;
     for (const ValueId part : variable(term.variable)) result.terms.push_back({part, size(term.coefficient)});
+  }
+  if (known) result.terms.push_back({known->value, Size::of(1)});
   return result;
 }
 

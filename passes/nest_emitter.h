@@ -46,6 +46,11 @@ class NestEmitter {
     bool alone = false;
     std::unordered_map<ExprId, ir::ValueId> values{};
     std::unordered_map<Variable, std::vector<ir::ValueId>> variables{};
+    struct Part {
+      std::vector<Variable> of;
+      ir::ValueId value;
+    };
+    std::unordered_map<AffineId, Part> parts{};
   };
   void enter() { scopes_.emplace_back(); }
   void enter(Scope scope) { scopes_.push_back(std::move(scope)); }
@@ -56,6 +61,10 @@ class NestEmitter {
   }
   // The axis is the sum of `parts` in the innermost open scope.
   void bind(Variable axis, std::vector<ir::ValueId> parts);
+  // What these variables add to an address is `value` in the innermost open scope.
+  void bind_part(AffineId address, std::vector<Variable> of, ir::ValueId value) {
+    scopes_.back().parts[address] = {std::move(of), value};
+  }
 
   // Values of what `roots` need. Operands that were computed in an open scope are reused.
   void compute(std::span<const ExprId> roots);
@@ -83,6 +92,7 @@ class NestEmitter {
 
  private:
   const ir::ValueId* find(ExprId expr) const;
+  const Scope::Part* part_of(AffineId address) const;
   ir::ValueId arithmetic(ir::Primitive op, ir::ValueId a, ir::ValueId b);
   const std::vector<ir::ValueId>& variable(Variable v);
   void compute_one(ExprId id);

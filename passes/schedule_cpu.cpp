@@ -404,6 +404,8 @@ bool checks_first(const Context& context) {
 // Places may repeat, so that one element is done when the next one reads.
 void schedule_serial(const Context& context) {
   const Nest& nest = context.nest;
+  if (std::all_of(nest.outputs.begin(), nest.outputs.end(), [](const Output& o) { return o.index == no_expr; }))
+    return schedule_accumulate(context);
   const bool split = checks_first(context);
   if (split) {
     Lowered lowered = context.start("_check");

@@ -65,7 +65,8 @@ std::vector<ExprId> output_exprs(const Nest& nest, bool row);
 void take_outputs(NestEmitter& emit, bool row);
 
 void schedule_elementwise(const Context& context);  // one element at a time, no reduction
-void schedule_serial(const Context& context);       // accumulate: in index order
+void schedule_serial(const Context& context);       // accumulate and put: in index order
+void schedule_accumulate(const Context& context);   // accumulate
 void schedule_rows(const Context& context);         // reductions of the last axes
 void schedule_columns(const Context& context);      // reductions of axes that kept ones follow
 void schedule_contraction(const Context& context);  // a dot

@@ -5,8 +5,8 @@
 // the compute type: blocks only pause the chain, so that its bits depend on no blocking.
 //
 // B may be a view whose dims k or n are merged of several, as the windows of a convolution are: packing is where its elements are
-// found. The digits of k come from tables that are made once a range. A strip is packed in segments in which all digits of n
-// but the last stay as they are, so that a segment's lanes lie a stride apart.
+// found. What k's digits add to an address comes from a table that is made once a range. A strip is packed in segments in which all
+// digits of n but the last stay as they are, so that a segment's lanes lie a stride apart.
 #include <algorithm>
 #include <optional>
 
@@ -23,8 +23,9 @@ using ir::ValueId;
 
 namespace {
 
-constexpr std::int64_t k_block = 256;    // rows of B packed at a time: a strip of them stays in the first-level cache
-constexpr std::int64_t row_blocks = 16;  // a chunk of rows, in blocks held in registers
+constexpr std::int64_t k_block = 256;  // rows of B packed at a time: a strip of them stays in the first-level cache
+constexpr std::int64_t fewest_blocks = 8, most_blocks = 16;  // a chunk of rows, in blocks held in registers
+constexpr std::int64_t wanted_tasks = 8;
 
 class Contract {
  public:
@@ -35,29 +36,37 @@ class Contract {
         lowered_(context.start()),
         emit_(nest_, context.module.graph, index_, lowered_),
         dot_(nest_.contractions[0]),
-        k_(static_cast<Variable>(nest_.axes.size() - 1)),
-        n_(k_ - 1),
-        m_(k_ - 2),
+        batches_(static_cast<Variable>(nest_.axes.size() - 3)),
+        m_(batches_),
+        n_(batches_ + 1),
+        k_(batches_ + 2),
         lanes_(lanes(context)),
         held_(context.target.vector_bytes >= 64 ? 8 : 6),
         type_(compute_type(context.module.graph.type(dot_.value).dtype)) {}
 
   void run() {
     take_outputs(emit_, true);
+    if (is_turned()) {
+      std::swap(m_, n_);
+      std::swap(dot_.left, dot_.right);
+    }
     find_digits();
     make_tables();
     std::vector<IndexId> extents;
-    for (Variable axis = 0; axis < m_; ++axis) extents.push_back(nest_.axes[axis].extent);
+    for (Variable axis = 0; axis < batches_; ++axis) extents.push_back(nest_.axes[axis].extent);
     extents.push_back(index_.ceil_div(nest_.axes[n_].extent, index_.number(lanes_)));
-    extents.push_back(index_.ceil_div(nest_.axes[m_].extent, index_.number(chunk())));
+    const IndexId chunk = chunk_rows(context_.product(extents));
+    extents.push_back(index_.ceil_div(nest_.axes[m_].extent, chunk));
     const IndexId extent = context_.product(extents);
     const Size size = emit_.size(extent);
     const std::vector<ValueId> digits = emit_.digits(emit_.open(LoopKind::parallel, size), extents);
-    for (Variable axis = 0; axis < m_; ++axis) emit_.bind(axis, {digits[axis]});
-    columns_ = ir::emit_block_range(builder(), extent_of(n_), digits[m_], lanes_);
-    rows_ = ir::emit_block_range(builder(), extent_of(m_), digits[m_ + 1], chunk());
+    for (Variable axis = 0; axis < batches_; ++axis) emit_.bind(axis, {digits[axis]});
+    columns_ = ir::emit_block_range(builder(), extent_of(n_), digits[batches_], lanes_);
+    rows_.begin = emit_.mul(digits[batches_ + 1], emit_.size_value(chunk));
+    rows_.count =
+        Size::of_value(emit_.min(emit_.sub(emit_.size_value(nest_.axes[m_].extent), rows_.begin), emit_.size_value(chunk)));
     packed_ = builder().scratch(type_, ir::Space::heap, Size::of(k_block * lanes_));
-    sums_ = builder().scratch(type_, ir::Space::heap, Size::of(chunk() * lanes_));
+    sums_ = builder().scratch(type_, ir::Space::heap, Size::of(held_ * most_blocks * lanes_));
     clear(sums_, rows_.count);
     const Size blocks = emit_.size(index_.ceil_div(nest_.axes[k_].extent, index_.number(k_block)));
     const ValueId block = emit_.open(LoopKind::serial, blocks);
@@ -72,7 +81,24 @@ class Contract {
 
  private:
   ir::KernelBuilder& builder() { return emit_.builder(); }
-  std::int64_t chunk() const { return held_ * row_blocks; }
+  // Of few strips, shorter chunks, for all cores to have some.
+  IndexId chunk_rows(IndexId strips) const {
+    const IndexId blocks = index_.ceil_div(nest_.axes[m_].extent, index_.number(held_));
+    const IndexId chunks =
+        index_.max(index_.floor_div(index_.number(wanted_tasks), index_.max(strips, index_.number(1))), index_.number(1));
+    const IndexId fitting = index_.max(index_.ceil_div(blocks, chunks), index_.number(fewest_blocks));
+    return index_.mul(index_.min(fitting, index_.number(most_blocks)), index_.number(held_));
+  }
+  // Windows that are read along their places, as in the gradient of a convolution's filters: they would be packed a few elements at a
+  // time. So they are the rows.
+  bool is_turned() const {
+    if (!dot_.right_transposed) return false;
+    const Reads reads = reads_of(dot_.right);
+    AxisSet divided = 0;
+    for (std::size_t i = 0; i < nest_.derived.size(); ++i)
+      if (reads.at_once[i]) divided |= axes_of(i);
+    return (divided & set_of({n_})) && (divided & set_of({k_}));
+  }
   Size extent_of(Variable axis) { return emit_.size(nest_.axes[axis].extent); }
   // Lane `lane` of row `row` of an array that is a strip wide.
   ir::Access strip_at(std::uint32_t array, ValueId row, ValueId lane) const {
@@ -105,7 +131,15 @@ class Contract {
     emit_.close();
   }
 
-  // ---- B's digits
+  // ---- digits
+
+  // By k: a digit of it, or what all of them add to an address.
+  struct Table {
+    std::optional<AffineId> address;
+    std::vector<Variable> of;
+    std::uint32_t array;
+    bool left, right;  // which factors read it
+  };
 
   Variable derived(std::size_t i) const { return derived_base + static_cast<Variable>(i); }
   AxisSet axes_of(std::size_t i) const { return emit_.axes_of_affine(nest_.derived[i].of); }
@@ -118,10 +152,17 @@ class Contract {
   struct Reads {
     std::vector<bool> at_once, at_all;  // by Nest::derived: whether an address names it, or what an address names is made of it
   };
-  Reads reads_of(ExprId root) const {
-    Reads reads{std::vector<bool>(nest_.derived.size()), std::vector<bool>(nest_.derived.size())};
+  std::vector<bool> needed_by(ExprId root) const {
     std::vector<bool> needed(nest_.exprs.size());
     needed[root] = true;
+    for (std::size_t i = root + 1; i-- > 0;)
+      if (needed[i])
+        for (const ExprId in : nest_.exprs[i].in) needed[in] = true;
+    return needed;
+  }
+  Reads reads_of(ExprId root) const {
+    Reads reads{std::vector<bool>(nest_.derived.size()), std::vector<bool>(nest_.derived.size())};
+    const std::vector<bool> needed = needed_by(root);
     const auto mark = [&](AffineId id, std::vector<bool>& set) {
       for (const Affine::Term& term : nest_.affines[id].terms)
         if (term.variable >= derived_base) set[term.variable - derived_base] = true;
@@ -129,7 +170,6 @@ class Contract {
     for (std::size_t i = root + 1; i-- > 0;) {
       const Expr& expr = nest_.exprs[i];
       if (!needed[i]) continue;
-      for (const ExprId in : expr.in) needed[in] = true;
       if (has_affine(expr)) mark(expr.affine, reads.at_once);
       for (const Condition& condition : nest_.guards[expr.guard]) mark(condition.index, reads.at_once);
     }
@@ -142,10 +182,8 @@ class Contract {
   // Whether a strip can be packed in segments: n is divided by one number alone, and its remainder no more.
   void find_digits() {
     const AxisSet n = set_of({n_});
-    const Reads right = reads_of(dot_.right), left = reads_of(dot_.left);
-    for (std::size_t i = 0; i < nest_.derived.size(); ++i)
-      if ((right.at_once[i] || left.at_once[i]) && axes_of(i) == set_of({k_}))
-        tables_.push_back({derived(i), 0, left.at_once[i], right.at_once[i]});
+    const Reads right = reads_of(dot_.right);
+    find_tables();
     std::vector<bool> varies(nest_.derived.size());  // within a segment
     for (std::size_t i = 0; i < nest_.derived.size(); ++i) {
       const Derived& d = nest_.derived[i];
@@ -164,21 +202,81 @@ class Contract {
     }
   }
 
-  // The digits of k by k: divisions are dear, and each is needed in every strip.
+  bool is_of_depth(Variable v) const { return v >= derived_base ? axes_of(v - derived_base) == set_of({k_}) : v == k_; }
+
+  // What digits of k add to the address of a load, and digits of k that anything else names.
+  void find_tables() {
+    std::vector<bool> left_digits(nest_.derived.size()), right_digits(nest_.derived.size());
+    for (const bool left : {true, false}) {
+      std::vector<bool>& digits = left ? left_digits : right_digits;
+      const std::vector<bool> needed = needed_by(left ? dot_.left : dot_.right);
+      const auto name = [&](AffineId id) {
+        for (const Affine::Term& term : nest_.affines[id].terms)
+          if (term.variable >= derived_base && is_of_depth(term.variable)) digits[term.variable - derived_base] = true;
+      };
+      for (std::size_t i = 0; i < needed.size(); ++i) {
+        if (!needed[i]) continue;
+        const Expr& expr = nest_.exprs[i];
+        if (expr.kind == Expr::Kind::load)
+          find_offset(expr.affine, left);
+        else if (has_affine(expr))
+          name(expr.affine);
+        for (const Condition& condition : nest_.guards[expr.guard]) name(condition.index);
+      }
+    }
+    for (std::size_t i = 0; i < nest_.derived.size(); ++i)
+      if (left_digits[i] || right_digits[i]) tables_.push_back({{}, {derived(i)}, 0, left_digits[i], right_digits[i]});
+  }
+
+  void find_offset(AffineId id, bool left) {
+    Table found{id, {}, 0, left, !left};
+    bool divided = false;
+    for (const Affine::Term& term : nest_.affines[id].terms)
+      if (is_of_depth(term.variable)) {
+        found.of.push_back(term.variable);
+        divided = divided || term.variable >= derived_base;
+      }
+    if (!divided) return;
+    for (Table& table : tables_)
+      if (table.address == id) {
+        table.left = table.left || left;
+        table.right = table.right || !left;
+        return;
+      }
+    tables_.push_back(std::move(found));
+  }
+
+  // By k: divisions are dear, and each is needed in every strip.
   void make_tables() {
     if (tables_.empty()) return;
     for (Table& table : tables_) table.array = builder().scratch(DType::i64, ir::Space::heap, extent_of(k_));
     const ValueId k = emit_.open(LoopKind::serial, extent_of(k_));
     emit_.bind(k_, {k});
-    for (const Table& table : tables_) builder().store({table.array, {{k, Size::of(1)}}, {}}, emit_.variable_value(table.digit));
+    for (const Table& table : tables_) builder().store({table.array, {{k, Size::of(1)}}, {}}, table_value(table));
     emit_.close();
+  }
+
+  ValueId table_value(const Table& table) {
+    if (!table.address) return emit_.variable_value(table.of[0]);
+    ValueId sum = ir::no_value;
+    for (const Affine::Term& term : nest_.affines[*table.address].terms) {
+      if (!is_of_depth(term.variable)) continue;
+      const ValueId part = emit_.mul(emit_.variable_value(term.variable), emit_.size_value(term.coefficient));
+      sum = sum == ir::no_value ? part : emit_.add(sum, part);
+    }
+    return sum;
   }
 
   void bind_depth(const ir::BlockRange& depth, ValueId k, bool left) {
     emit_.bind(k_, {depth.begin, k});
-    for (const Table& table : tables_)
-      if (left ? table.left : table.right)
-        emit_.bind(table.digit, {builder().load({table.array, {{depth.begin, Size::of(1)}, {k, Size::of(1)}}, {}})});
+    for (const Table& table : tables_) {
+      if (!(left ? table.left : table.right)) continue;
+      const ValueId value = builder().load({table.array, {{depth.begin, Size::of(1)}, {k, Size::of(1)}}, {}});
+      if (table.address)
+        emit_.bind_part(*table.address, table.of, value);
+      else
+        emit_.bind(table.of[0], {value});
+    }
   }
 
   // ---- the product
@@ -246,10 +344,10 @@ class Contract {
     const ValueId k = emit_.open(LoopKind::serial, depth.count);
     for (ValueId& sum : sums) sum = builder().carry(sum);
     const ValueId b = builder().load(strip_at(packed_, k, lane));
+    bind_depth(depth, k, true);
     for (std::size_t r = 0; r < sums.size(); ++r) {
       emit_.enter();
       emit_.bind(m_, {rows_.begin, rows[r]});
-      bind_depth(depth, k, true);
       builder().yield(r, multiply_add(wide(dot_.left), b, sums[r]));
       emit_.leave();
     }
@@ -283,8 +381,10 @@ class Contract {
   ir::IndexTable& index_;
   Lowered lowered_;
   NestEmitter emit_;
-  const Contraction dot_;
-  const Variable k_, n_, m_;
+  Contraction dot_;
+  const Variable batches_;  // axes before
+  Variable m_, n_;
+  const Variable k_;
   const std::int32_t lanes_;
   const std::int64_t held_;  // rows in registers
   const DType type_;
@@ -292,11 +392,6 @@ class Contract {
   std::uint32_t packed_ = 0, sums_ = 0;
   std::optional<IndexId> segment_;  // columns of a segment; none: a strip is packed as a whole
   std::vector<Variable> quotients_, remainders_;
-  struct Table {  // a digit of k by k
-    Variable digit;
-    std::uint32_t array;
-    bool left, right;  // which factors read it
-  };
   std::vector<Table> tables_;
 };
 

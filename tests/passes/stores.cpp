@@ -119,6 +119,26 @@ graph f(%s: T[l], %v: T[n, m]) {
   }
 }
 
+TEST_CASE("what overlaps in accumulate's outer axes is added in index order, what is apart by whoever comes") {
+  struct Strides {
+    std::int64_t outer, middle;
+  };
+  for (const auto [outer, middle] : {Strides{90, 43}, {5, 43}, {43, 90}, {90, 7}, {0, 43}, {90, 0}})
+    check_graph(R"(braze.ir 1
+graph f(%s: f32[l], %v: f32[a, b, k, m], p: index, q: index) {
+  %0 = exp %v : f32[a, b, k, m]
+  %1 = accumulate %s, %0 {offset = 2, sizes = [a, b, k, m], strides = [p, q, 2, 1]} : f32[l]
+  return %1
+})",
+                {.symbols = {{"l", 400}, {"a", 3}, {"b", 2}, {"k", 3}, {"m", 37}, {"p", outer}, {"q", middle}}});
+  check_graph(R"(braze.ir 1
+graph f(%s: f32[l], %v: f32[a, b, m], p: index) {
+  %0 = accumulate %s, %v {offset = 0, sizes = [a, b, m], strides = [p, 1, 1]} : f32[l]
+  return %0
+})",
+              {.symbols = {{"l", 400}, {"a", 0}, {"b", 4}, {"m", 37}, {"p", 60}}});
+}
+
 TEST_CASE("an in-place store waits for every step that can fault") {
   const auto module = check_graph(R"(braze.ir 1
 graph f(%s: f32[n] donated, %a: i32[n], %b: i32[n]) {
