@@ -379,15 +379,51 @@ void schedule_elementwise(const Context& context) {
 
 namespace {
 
-// Every axis in order, around what `body` writes.
+// Quotients and remainders of an axis by the divisor that occurs first; none where it is not divided.
+struct Split {
+  IndexId divisor;
+  std::vector<Variable> quotients, remainders;
+};
+std::optional<Split> split_of(const Nest& nest, ir::IndexTable& index, Variable axis) {
+  std::optional<Split> result;
+  for (std::size_t i = 0; i < nest.derived.size(); ++i) {
+    const Derived& d = nest.derived[i];
+    const Affine& of = nest.affines[d.of];
+    const bool is_axis = of.terms.size() == 1 && of.terms[0].variable == axis && index.is_number(of.terms[0].coefficient, 1) &&
+                         index.is_number(of.offset, 0);
+    if (!is_axis || (result && result->divisor != d.divisor)) continue;
+    if (!result) result = Split{d.divisor, {}, {}};
+    (d.remainder ? result->remainders : result->quotients).push_back(derived_base + static_cast<Variable>(i));
+  }
+  return result;
+}
+
+// Every axis in order, around what `body` writes. One that is divided is two loops: divisions take longer than a body.
 template <class F>
 void in_order(NestEmitter& emit, const F& body) {
   const Nest& nest = emit.nest();
+  ir::IndexTable& index = emit.index();
   emit.open(LoopKind::parallel, Size::of(1));
-  for (Variable axis = 0; axis < nest.axes.size(); ++axis)
-    emit.bind(axis, {emit.open(LoopKind::serial, emit.size(nest.axes[axis].extent))});
+  std::size_t loops = 1;
+  for (Variable axis = 0; axis < nest.axes.size(); ++axis) {
+    const IndexId extent = nest.axes[axis].extent;
+    const auto split = split_of(nest, index, axis);
+    if (!split) {
+      emit.bind(axis, {emit.open(LoopKind::serial, emit.size(extent))});
+      loops += 1;
+      continue;
+    }
+    const ValueId divisor = emit.size_value(split->divisor);
+    const ValueId whole = emit.size_value(extent), count = emit.quo(emit.add(whole, emit.sub(divisor, emit.number(1))), divisor);
+    const ValueId quotient = emit.open(LoopKind::serial, Size::of_value(count)), begin = emit.mul(quotient, divisor);
+    const ValueId remainder = emit.open(LoopKind::serial, Size::of_value(emit.min(emit.sub(whole, begin), divisor)));
+    emit.bind(axis, {begin, remainder});
+    for (const Variable v : split->quotients) emit.bind(v, {quotient});
+    for (const Variable v : split->remainders) emit.bind(v, {remainder});
+    loops += 2;
+  }
   body();
-  for (std::size_t loops = nest.axes.size() + 1; loops > 0; --loops) emit.close();
+  for (; loops > 0; --loops) emit.close();
 }
 
 // The caller's memory changes only when nothing can fault any more: the places of a put are checked by a kernel of their own.

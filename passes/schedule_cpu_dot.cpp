@@ -289,6 +289,8 @@ class Contract {
     clear(packed_, Size::of_value(cleared));
     if (segment_)
       pack_segments(depth);
+    else if (lies_along_depth())
+      pack_transposed(depth);
     else
       pack_columns(depth, columns_.begin, columns_.count, zero);
   }
@@ -304,6 +306,33 @@ class Contract {
     ir::Access to = strip_at(packed_, k, lane);
     to.terms.push_back({at, Size::of(1)});
     builder().store(to, wide(dot_.right));
+    emit_.close();
+    emit_.close();
+  }
+
+  // Whether elements lie side by side along k: B is the transpose of what is in memory, as a layer's weights are.
+  bool lies_along_depth() const {
+    const std::vector<bool> needed = needed_by(dot_.right);
+    bool along = false;
+    for (std::size_t i = 0; i < needed.size(); ++i) {
+      const Expr& expr = nest_.exprs[i];
+      if (!needed[i] || expr.kind != Expr::Kind::load) continue;
+      for (const Affine::Term& term : nest_.affines[expr.affine].terms) {
+        const bool one = index_.is_number(term.coefficient, 1);
+        if (term.variable == n_ && one) return false;
+        along = along || (term.variable == k_ && one);
+      }
+    }
+    return along && tables_.empty();
+  }
+
+  // A few elements of each column in turn: each cache line is read once and whole, however far apart the columns are.
+  void pack_transposed(const ir::BlockRange& depth) {
+    const ValueId k = emit_.open(LoopKind::serial, depth.count, lanes_ / 2);
+    emit_.bind(k_, {depth.begin, k});
+    const ValueId column = emit_.open(LoopKind::serial, columns_.count);
+    emit_.bind(n_, {columns_.begin, column});
+    builder().store(strip_at(packed_, k, column), wide(dot_.right));
     emit_.close();
     emit_.close();
   }
