@@ -35,6 +35,13 @@ std::string size_text(const Sizes& sizes) { return fmt::format("torch.Size([{}])
 
 std::string dtype_text(DType dtype) { return fmt::format("torch.{}", info(dtype).torch_name); }
 
+std::string arguments(std::initializer_list<std::pair<const char*, std::string>> named, bool inplace) {
+  std::string text;
+  for (const auto& [name, value] : named) text += fmt::format("{}{}={}", text.empty() ? "" : ", ", name, value);
+  if (inplace) text += text.empty() ? "inplace=True" : ", inplace=True";
+  return text;
+}
+
 std::string indented(const std::string& text) {
   std::string result;
   for (const char c : text) {

@@ -20,7 +20,7 @@ struct Space {
   const char* name;
 };
 constexpr Space spaces[] = {
-    {function, ""}, {method, "Tensor"}, {linalg, "linalg"}, {special, "special"}, {functional, "nn.functional"}, {fft, "fft"}};
+    {function, ""}, {method, "Tensor"}, {linalg, "linalg"}, {special, "special"}, {functional, "nn.functional"}, {fft, "fft"}, {optim, "optim"}};
 
 std::string_view row_name(const Row& row) {
   const std::string_view text = row.signature;

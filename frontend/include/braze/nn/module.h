@@ -326,6 +326,16 @@ std::ostream& operator<<(std::ostream& out, const ModuleHolder<Impl, Required...
   return out << static_cast<const Module&>(*module);
 }
 
+// A module that is made with options and keeps them.
+template <class OptionsType>
+class Configured : public Module {
+ public:
+  using Options = OptionsType;
+  explicit Configured(const Options& options = {}) : options(options) {}
+
+  const Options options;
+};
+
 template <class Handle>
 Handle Module::register_module(const std::string& name, Handle module) {
   add_module(name, module);

@@ -1,6 +1,6 @@
 """Steps divided by what gradients have been like: Adagrad, Adadelta, RMSprop, Rprop."""
-from .. import full_like, ones_like, tensor, where
-from .optimizer import PerParameter, check_settings, count_step, decayed, zeros_for
+from .. import full_like, tensor
+from .optimizer import PerParameter, check_settings, count_step, updates, zeros_for
 
 
 class Adagrad(PerParameter):
@@ -23,10 +23,8 @@ class Adagrad(PerParameter):
         """Nothing: memory is of one process."""
 
     def _update(self, param, gradient, state, group):
-        step = count_step(state)
-        gradient = decayed(gradient, param, group)
-        total = state["sum"].addcmul_(gradient, gradient, value=1)
-        param.addcdiv_(gradient, total.sqrt().add_(group["eps"]), value=-group["lr"] / (1 + (step - 1) * group["lr_decay"]))
+        updates["adagrad_"](param, gradient, state["sum"], count_step(state), group["lr"], group["lr_decay"], group["weight_decay"],
+                            group["eps"])
 
 
 class Adadelta(PerParameter):
@@ -44,11 +42,8 @@ class Adadelta(PerParameter):
         if not state:
             state.update(step=tensor(0.0), square_avg=zeros_for(param), acc_delta=zeros_for(param))
         count_step(state)
-        gradient, rho, eps = decayed(gradient, param, group), group["rho"], group["eps"]
-        square = state["square_avg"].mul_(rho).addcmul_(gradient, gradient, value=1 - rho)
-        step = state["acc_delta"].add(eps).sqrt_().div_(square.add(eps).sqrt_()).mul_(gradient)
-        state["acc_delta"].mul_(rho).addcmul_(step, step, value=1 - rho)
-        param.add_(step, alpha=-group["lr"])
+        updates["adadelta_"](param, gradient, state["square_avg"], state["acc_delta"], group["lr"], group["rho"], group["eps"],
+                             group["weight_decay"])
 
 
 class RMSprop(PerParameter):
@@ -68,17 +63,9 @@ class RMSprop(PerParameter):
             if group["centered"]:
                 state["grad_avg"] = zeros_for(param)
         count_step(state)
-        gradient, alpha = decayed(gradient, param, group), group["alpha"]
-        square = state["square_avg"].mul_(alpha).addcmul_(gradient, gradient, value=1 - alpha)
-        if group["centered"]:
-            mean = state["grad_avg"].lerp_(gradient, 1 - alpha)
-            square = square.addcmul(mean, mean, value=-1)
-        divisor = square.sqrt().add_(group["eps"])
-        if group["momentum"] > 0:
-            buffer = state["momentum_buffer"].mul_(group["momentum"]).addcdiv_(gradient, divisor)
-            param.add_(buffer, alpha=-group["lr"])
-        else:
-            param.addcdiv_(gradient, divisor, value=-group["lr"])
+        updates["rmsprop_"](param, gradient, state["square_avg"], state["momentum_buffer"] if group["momentum"] > 0 else None,
+                            state["grad_avg"] if group["centered"] else None, group["lr"], group["alpha"], group["eps"], group["weight_decay"],
+                            group["momentum"])
 
 
 class Rprop(PerParameter):
@@ -96,10 +83,4 @@ class Rprop(PerParameter):
         if not state:
             state.update(step=tensor(0.0), prev=zeros_for(param), step_size=full_like(param, group["lr"]).detach())
         count_step(state)
-        (less, more), (least, most) = group["etas"], group["step_sizes"]
-        agreement = gradient * state["prev"]
-        factor = where(agreement > 0, more, where(agreement < 0, less, ones_like(agreement)))  # of the parameter's dtype
-        size = state["step_size"].mul_(factor).clamp_(least, most)
-        gradient = where(agreement < 0, 0, gradient)  # after a change of sign no step is taken
-        param.addcmul_(gradient.sign(), size, value=-1)
-        state["prev"].copy_(gradient)
+        updates["rprop_"](param, gradient, state["prev"], state["step_size"], *group["etas"], *group["step_sizes"])

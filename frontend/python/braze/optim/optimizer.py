@@ -1,7 +1,6 @@
 """Optimizer: parameters in groups with their settings, and the state that belongs to each."""
 import collections
 import copy
-import math
 import warnings
 
 from .. import Tensor, _braze, enable_grad, float32, no_grad, tensor, zeros_like
@@ -16,6 +15,7 @@ class _Required:
 
 
 required = _Required()
+updates = _braze._functions["optim"]  # one step of one parameter, in place: C++'s
 
 
 class Optimizer:
@@ -282,16 +282,6 @@ def count_step(state):
     return number
 
 
-def decayed(gradient, param, group):
-    """The gradient of the loss plus weight_decay / 2 times the parameter's square."""
-    return gradient.add(param, alpha=group["weight_decay"]) if group["weight_decay"] else gradient
-
-
 def zeros_for(param):
     """A buffer of zeros as the parameter lies."""
     return zeros_like(param).detach()
-
-
-def square_root_correction(beta, step):
-    """sqrt(1 - beta^step)."""
-    return math.sqrt(1 - beta ** step)

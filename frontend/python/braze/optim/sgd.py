@@ -1,6 +1,6 @@
 """Stochastic gradient descent, and its mean."""
 from .. import tensor
-from .optimizer import PerParameter, check_settings, count_step, decayed, set_number
+from .optimizer import PerParameter, check_settings, count_step, set_number, updates
 
 
 class SGD(PerParameter):
@@ -15,18 +15,10 @@ class SGD(PerParameter):
                                       maximize=maximize, foreach=foreach, differentiable=differentiable, fused=fused))
 
     def _update(self, param, gradient, state, group):
-        direction, momentum = decayed(gradient, param, group), group["momentum"]
-        if momentum:
-            buffer = state.get("momentum_buffer")
-            if buffer is None:
-                buffer = state["momentum_buffer"] = direction.detach().clone()
-            else:
-                buffer.mul_(momentum).add_(direction, alpha=1 - group["dampening"])
-            direction = direction.add(buffer, alpha=momentum) if group["nesterov"] else buffer
-        if isinstance(group["lr"], (int, float)):
-            param.add_(direction, alpha=-group["lr"])
-        else:
-            param.sub_(direction * group["lr"])
+        buffer = updates["sgd_"](param, gradient, state.get("momentum_buffer"), group["lr"], group["momentum"], group["dampening"],
+                                 group["weight_decay"], group["nesterov"])
+        if buffer is not None:
+            state["momentum_buffer"] = buffer
 
 
 class ASGD(PerParameter):
@@ -41,12 +33,8 @@ class ASGD(PerParameter):
     def _update(self, param, gradient, state, group):
         if not state:
             state.update(step=tensor(0.0), eta=tensor(float(group["lr"])), mu=tensor(1.0), ax=param.detach().clone().zero_())
-        step, eta, mu = count_step(state), float(state["eta"]), float(state["mu"])
-        gradient = decayed(gradient, param, group)
-        param.mul_(1 - group["lambd"] * eta).add_(gradient, alpha=-eta)
-        if mu == 1:
-            state["ax"].copy_(param)
-        else:
-            state["ax"].add_((param - state["ax"]) * mu)
-        set_number(state, "eta", group["lr"] / (1 + group["lambd"] * group["lr"] * step) ** group["alpha"])
-        set_number(state, "mu", 1 / max(1, step - group["t0"]))
+        step = count_step(state)
+        eta, mu = updates["asgd_"](param, gradient, state["ax"], float(state["eta"]), float(state["mu"]), step, group["lr"], group["lambd"],
+                                   group["alpha"], group["t0"], group["weight_decay"])
+        set_number(state, "eta", eta)
+        set_number(state, "mu", mu)
