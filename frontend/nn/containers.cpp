@@ -66,7 +66,9 @@ Sequential::Sequential(std::initializer_list<std::pair<std::string, AnyModule>> 
   for (const auto& [name, module] : named) (*this)->add_module(name, module);
 }
 Sequential::Sequential(const std::vector<AnyModule>& modules) { (*this)->extend(modules); }
+Sequential::Sequential(std::initializer_list<AnyModule> modules) { (*this)->extend(modules); }
 ModuleList::ModuleList(const std::vector<AnyModule>& modules) { (*this)->extend(modules); }
+ModuleList::ModuleList(std::initializer_list<AnyModule> modules) { (*this)->extend(modules); }
 
 std::string ModuleListImpl::str() const {
   std::string lines;
@@ -117,14 +119,15 @@ AnyModule ModuleDictImpl::pop(const std::string& key) {
 
 namespace {
 
-std::string described(const Tensor& parameter) {
-  return fmt::format("Parameter containing: [{} of size {}]", dtype_text(parameter.dtype()), fmt::join(parameter.sizes(), "x"));
-}
-
-std::string listed(const Named<Tensor>& parameters) {
+// As PyTorch: a list names the dtype, a dict the type.
+std::string listed(const Named<Tensor>& parameters, bool types) {
   std::string text;
-  for (const auto& [name, parameter] : parameters)
-    text += fmt::format("{}  ({}): {}", text.empty() ? "" : "\n", name, described(parameter));
+  for (const auto& [name, parameter] : parameters) {
+    const std::string kind =
+        types ? "torch." + parameter.type().substr(parameter.type().find('.') + 1) : dtype_text(parameter.dtype());
+    text += fmt::format("{}  ({}): Parameter containing: [{} of size {}]", text.empty() ? "" : "\n", name, kind,
+                        fmt::join(parameter.sizes(), "x"));
+  }
   return text;
 }
 
@@ -141,7 +144,7 @@ Tensor& ParameterListImpl::operator[](std::int64_t index) {
 }
 
 void ParameterListImpl::push_back(Tensor parameter) { register_parameter(std::to_string(size()), std::move(parameter)); }
-std::string ParameterListImpl::extra_repr() const { return listed(named_parameters("", false)); }
+std::string ParameterListImpl::extra_repr() const { return listed(named_parameters("", false), false); }
 
 ParameterDict::ParameterDict(std::initializer_list<std::pair<std::string, Tensor>> named) {
   for (const auto& [key, parameter] : named) (*this)->insert(key, parameter);
@@ -158,6 +161,6 @@ Tensor& ParameterDictImpl::operator[](const std::string& key) {
 }
 
 void ParameterDictImpl::insert(const std::string& key, Tensor parameter) { register_parameter(key, std::move(parameter)); }
-std::string ParameterDictImpl::extra_repr() const { return listed(named_parameters("", false)); }
+std::string ParameterDictImpl::extra_repr() const { return listed(named_parameters("", false), true); }
 
 }  // namespace braze::nn

@@ -6,6 +6,7 @@
 #include "braze/autograd.h"
 #include "braze/functions.h"
 #include "braze/optim.h"
+#include "frontend/autograd/tracking.h"
 #include "frontend/nn/text.h"
 #include "frontend/tensor_impl.h"
 #include "ir/error.h"
@@ -49,9 +50,9 @@ Tensor Optimizer::step(const Closure& closure) {
   return loss;
 }
 
-// Otherwise the parameters that a step started from would belong to nobody, and each later step would compute all earlier ones again.
+// With the losses that the gradients are of. Otherwise the parameters that a step started from would belong to nobody, and each later step would compute all earlier ones again.
 void Optimizer::run(std::span<const Tensor> updated) {
-  if (!updated.empty() && !engine::tracing()) braze::eval(updated);
+  if (!updated.empty() && !engine::tracing()) evaluate_step(updated);
 }
 
 namespace {
@@ -69,6 +70,8 @@ void Optimizer::set_lr(double lr, std::size_t group) { set(group, "lr", lr); }
 void Optimizer::set_lr(double lr) {
   for (std::size_t group = 0; group < groups(); ++group) set(group, "lr", lr);
 }
+
+double Optimizer::initial_lr(std::size_t group) { return initial_lrs_.try_emplace(group, lr(group)).first->second; }
 
 StateDict& Optimizer::state(const Tensor& param) { return state_[param.impl()]; }
 
@@ -123,7 +126,7 @@ std::string text_of(const Setting& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return repr(*flag);
   if (const auto* number = std::get_if<std::int64_t>(&value)) return repr(*number);
   if (const auto* number = std::get_if<double>(&value)) return *number == 0 ? "0" : repr(*number);  // as the defaults are written
-  if (const auto* pair = std::get_if<Betas>(&value)) return "(" + repr(pair->first) + ", " + repr(pair->second) + ")";
+  if (const auto* pair = std::get_if<Betas>(&value)) return fmt::format("({}, {})", pair->first, pair->second);
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   return "None";
 }

@@ -2,10 +2,14 @@
 #pragma once
 
 #include <limits>
+#include <map>
 #include <span>
 #include <tuple>
 #include <utility>
 
+#include "braze/nn.h"
+#include "braze/optim.h"
+#include "braze/optim/schedulers.h"
 #include "tests/cpp/recorded.h"
 
 namespace braze::recorded {
@@ -44,6 +48,40 @@ inline Value value_of(const Unique& r) {
 }
 // An in-place operation's result, and what it had to change.
 inline Value with(const Tensor& changed, const Tensor& result) { return tuple(result, changed); }
+
+// A parameter and the optimizer's state, by name, after four steps.
+template <class Optimizer>
+Value trained(const Tensor& x, const typename Optimizer::Options& options) {
+  const Tensor p = x.clone().requires_grad_();
+  Optimizer optimizer(std::vector<Tensor>{p}, options);
+  for (int step = 0; step < 4; ++step) {
+    optimizer.zero_grad();
+    (pow(p, 3) / 3 + p * p).sum().backward();
+    optimizer.step();
+  }
+  std::map<std::string, Tensor> state;
+  for (const auto& [name, value] : optimizer.state(p)) state[name] = value;
+  std::vector<Value> all{p.detach()};
+  for (const auto& [name, value] : state) all.emplace_back(value);
+  return {Value::Kind::tuple, all};
+}
+template <class Optimizer>
+std::string settings() {
+  return Optimizer(std::vector<Tensor>{zeros({1}).requires_grad_()}).str();
+}
+// The rates of twelve epochs.
+template <class Scheduler, class Options>
+Value rates(const Options& options) {
+  optim::SGD sgd(std::vector<Tensor>{zeros({1}).requires_grad_()}, {.lr = 0.5, .momentum = 0.9});
+  Scheduler scheduler(sgd, options);
+  std::vector<Value> all;
+  for (int epoch = 0; epoch < 12; ++epoch) {
+    all.emplace_back(scheduler.get_last_lr()[0]);
+    sgd.step();
+    scheduler.step();
+  }
+  return {Value::Kind::tuple, all};
+}
 
 struct Call {
   const char* text;

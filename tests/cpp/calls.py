@@ -164,14 +164,45 @@ def uncalled():
     """Public operations with fewer rows than overloads, as {name: (rows, overloads)}; and excuses for what is not public."""
     _, rows, exempt = read()
     called = collections.Counter(row.operation for row in rows)
-    # Classes that are no Tensor have tests of their own.
-    public = {name: overloads(declared) for name, declared in public_names.names().items()
+    names = public_names.names()
+    # Classes that are no Tensor have tests of their own; of modules each has a row that makes one.
+    public = {name: overloads(declared) for name, declared in names.items()
               if ("." not in name or name.startswith("Tensor.")) and not re.match(r"(class|struct)\b", declared[0])}
+    handles = {name for name, declared in names.items() if declared[0] == "handle"}
+    called.update(handles.intersection(re.findall(r"\bnn::\w+", "\n".join(row.cpp for row in rows))))
     missing = {name: (called[name], forms) for name, forms in sorted(public.items()) if called[name] < forms and name not in exempt}
     return missing, sorted(set(exempt) - set(public))
 
 
 # ---------------------------------------------------------------- recording
+
+def trained(optimizer, x, **settings):
+    """calls.h's: a parameter and the optimizer's state after four steps."""
+    p = x.clone().requires_grad_()
+    o = optimizer([p], **settings)
+    for _ in range(4):
+        o.zero_grad()
+        (p ** 3 / 3 + p * p).sum().backward()
+        o.step()
+    return [p.detach(), *(value for _, value in sorted(o.state[p].items()) if hasattr(value, "shape"))]
+
+
+def settings(optimizer):
+    import torch
+    return repr(optimizer([torch.zeros(1, requires_grad=True)]))
+
+
+def rates(scheduler, **options):
+    """calls.h's: the rates of twelve epochs."""
+    import torch
+    o = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.5, momentum=0.9)
+    s = scheduler(o, **options)
+    all_of_them = []
+    for _ in range(12):
+        all_of_them.append(s.get_last_lr()[0])
+        o.step()
+        s.step()
+    return all_of_them
 
 def record():
     import torch
@@ -179,7 +210,8 @@ def record():
     import run
     inputs, rows, _ = read()
     space = dict(vars(torch), inf=float("inf"), nan=float("nan"), bool=bool, float=float, int=int)
-    space.update(nn=torch.nn, linalg=torch.linalg, special=torch.special)
+    space.update(nn=torch.nn, linalg=torch.linalg, special=torch.special, optim=torch.optim)
+    space.update(trained=trained, rates=rates, settings=settings, repr=repr, OrderedDict=collections.OrderedDict)
     originals = {}
     for name, text in inputs.items():
         originals[name] = eval(text, dict(space, **originals))

@@ -1,21 +1,23 @@
 """What the public C++ headers declare: `python3 public_names.py` lists it.
 
-names() gives a dict from a qualified name (`exp`, `linalg::inv`, `Tensor.exp_`) to its declarations. The headers go through the compiler's
-preprocessor, so what the macros of the op table declare is there too.
+names() gives a dict from a qualified name (`exp`, `linalg::inv`, `Tensor.exp_`) to its declarations. A module's class goes by its handle's name
+(`nn::Linear`), declared as "handle". The headers go through the compiler's preprocessor, so what the macros of the op table declare is there
+too.
 """
 import os
 import re
 import subprocess
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+HEADERS = ("braze", "nn", "optim", "optim/schedulers", "data")
 TOKEN = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'|[A-Za-z_]\w*|::|->|\d[\w.]*|\S')
 
 
 def preprocessed():
     """The text that comes from Braze's own public headers, macros expanded."""
     headers = os.path.join(ROOT, "frontend", "include")
-    text = subprocess.run([os.environ.get("CXX", "c++"), "-E", "-std=c++20", "-I", headers, "-I", ROOT, "-x", "c++", "-w", os.path.join(headers, "braze", "braze.h")],
-                          check=True, stdout=subprocess.PIPE, text=True).stdout
+    text = subprocess.run([os.environ.get("CXX", "c++"), "-E", "-std=c++20", "-I", headers, "-I", ROOT, "-x", "c++", "-w", "-"], check=True,
+                          input="".join(f'#include "braze/{header}.h"\n' for header in HEADERS), stdout=subprocess.PIPE, text=True).stdout
     kept, ours = [], False
     for line in text.split("\n"):
         marker = re.match(r'# \d+ "([^"]*)"', line)
@@ -129,6 +131,9 @@ class Reader:
                     self.add(scope, target.split()[-1], statement)
                 continue
             statement = without_template(statement)
+            if statement[:1] == ["using"] and "ModuleHolder" in statement[:4]:
+                self.add(scope, statement[1], ["handle"])
+                continue
             if statement[:1] in (["class"], ["struct"]):
                 if body is not None:
                     name = next(t for t in statement[1:] if re.match(r"\w+$", t))

@@ -1,6 +1,8 @@
 // Modules: names, text, order of parameters and initial values as PyTorch 2.15 gives them.
 #include "braze/nn.h"
 
+#include <cmath>
+
 #include "braze/braze.h"
 #include "tests/catch.h"
 
@@ -72,7 +74,7 @@ TEST_CASE("nn: initial values are those of the seed, bit for bit") {
 }
 
 TEST_CASE("nn: load_state_dict names what is missing, unexpected and of another shape") {
-  const nn::Sequential net(nn::Linear(2, 3), nn::Linear(3, 1));
+  const nn::Sequential net{nn::Linear(2, 3), nn::Linear(3, 1)};
   StateDict state = net->state_dict();
   state.erase("1.bias");
   state["0.weight"] = zeros({4, 2});
@@ -93,4 +95,103 @@ TEST_CASE("nn: load_state_dict names what is missing, unexpected and of another 
   CHECK(keys.missing == Names{"1.bias"});
   CHECK(keys.unexpected == Names{"more"});
   CHECK(net->get_parameter("0.weight").to_vector<float>() == Floats(6, 0.5F));
+}
+
+TEST_CASE("nn: hooks run around a call, and take its place") {
+  const nn::Linear linear(2, 2);
+  std::vector<std::string> calls;
+  HookHandle before = linear->register_forward_pre_hook([&](nn::Module& m, const nn::Module::Tensors& in) {
+    calls.push_back(m.name() + " of " + std::to_string(in.size()));
+    return in[0] * 0;
+  });
+  HookHandle after = linear->register_forward_hook(
+      [&](nn::Module&, const nn::Module::Tensors&, const nn::Module::Tensors& out) { return out[0] * 2; });
+  const Tensor got = linear(ones({1, 2}));
+  CHECK(calls == Names{"Linear of 1"});
+  CHECK(got.to_vector<float>() == (linear->bias * 2).to_vector<float>());
+  const nn::Sequential net{linear};
+  net(ones({1, 2}));
+  CHECK(calls.size() == 2);
+  before.remove();
+  after.remove();
+  CHECK(linear(zeros({1, 2})).to_vector<float>() == linear->bias.to_vector<float>());
+}
+
+TEST_CASE("nn: parameters are tied by assignment, and counted once") {
+  const nn::Embedding table(5, 4);
+  const nn::Linear head(4, 5, {.bias = false});
+  head->weight = table->weight;
+  const nn::Sequential net{table, head};
+  CHECK(net->parameters().size() == 1);
+  CHECK(net->state_dict().size() == 2);
+  net(tensor({1, 2})).sum().backward();
+  CHECK(table->weight.grad().defined());
+  CHECK(refused<ValueError>([&] {
+          head->register_parameter("weight", head->weight * 2);
+        }).starts_with("Cannot assign non-leaf Tensor to parameter 'weight'."));
+  CHECK(refused<IndexError>([&] { head->register_parameter("a.b", ones({1})); }) == "parameter name can't contain \".\"");
+}
+
+TEST_CASE("nn: to, train, apply, zero_grad on all of a network") {
+  const Net net;
+  const Tensor weight = net->first->weight;
+  net->to(float64);
+  CHECK(net->first->weight.dtype() == float64);
+  CHECK(net->first->weight.impl() == weight.impl());  // optimizers keep what they have
+  CHECK(net->seen.dtype() == float64);
+  CHECK(refused<TypeError>([&] { net->to(int64); }).starts_with("nn.Module.to only accepts floating point or complex dtypes"));
+  net->eval();
+  CHECK(!net->second->is_training());
+  std::vector<std::string> order;
+  net->apply([&](nn::Module& m) {
+    order.push_back(m.name());
+    if (auto* linear = m.as<nn::Linear>()) nn::init::constant_(linear->weight, 0.5);
+  });
+  CHECK(order == Names{"Linear", "Linear", "Net"});
+  CHECK(net->second->weight.to_vector<double>() == std::vector<double>(3, 0.5));
+  net(ones({1, 2}, {float64})).sum().backward();
+  CHECK(net->scale.grad().defined());
+  net->zero_grad(false);
+  CHECK(net->scale.grad().item<double>() == 0);
+  net->zero_grad();
+  CHECK(!net->scale.grad().defined());
+  net->requires_grad_(false);
+  CHECK(!net->first->weight.requires_grad());
+}
+
+TEST_CASE("nn: a module without forward of one tensor, and numbers, are refused") {
+  const nn::ModuleList list{nn::Linear(1, 1)};
+  const nn::AnyModule any = list;
+  CHECK(refused<NotImplementedError>([&] { any(ones({1})); }) ==
+        "Module [ModuleList] is missing the required \"forward\" function");
+  CHECK((*list)[0](ones({1})).numel() == 1);
+  CHECK(refused<IndexError>([&] { (*list)[1]; }) == "index 1 is out of range");
+}
+
+TEST_CASE("nn: gradients clipped and parameters in a row") {
+  const Tensor p = tensor({3.0, 4.0}).requires_grad_();
+  (p * p).sum().backward();
+  CHECK(nn::utils::clip_grad_norm_({p}, 1).item<float>() == 10);
+  CHECK(p.grad()(0).item<double>() == Approx(0.6));
+  nn::utils::clip_grad_value_({p}, 0.7);
+  CHECK(p.grad()(1).item<float>() == 0.7F);
+  manual_seed(1);
+  const nn::Linear linear(2, 2);
+  const Tensor row = nn::utils::parameters_to_vector(linear->parameters());
+  CHECK(row(0).item<double>() == Approx(0.364346).epsilon(1e-5));
+  CHECK(row(5).item<double>() == Approx(0.424064).epsilon(1e-5));
+  nn::utils::vector_to_parameters(arange(6.), linear->parameters());
+  CHECK(linear->bias.to_vector<float>() == Floats{4, 5});
+}
+
+TEST_CASE("nn: batch norm keeps running statistics, and uses them afterwards") {
+  const nn::BatchNorm1d norm(2);
+  const Tensor x = tensor({{1.0, 2.0}, {3.0, 6.0}});
+  norm(x);
+  CHECK(norm->running_mean.to_vector<float>()[1] == Approx(0.4F));
+  CHECK(norm->num_batches_tracked.item<std::int64_t>() == 1);
+  norm->eval();
+  const Floats got = norm(x).to_vector<float>();
+  CHECK(got[0] == Approx((1 - 0.2) / std::sqrt(1.1 + 1e-5)).epsilon(1e-5));
+  CHECK(norm->num_batches_tracked.item<std::int64_t>() == 1);
 }

@@ -63,6 +63,8 @@ class Optimizer {
   double lr(std::size_t group = 0) const;
   void set_lr(double lr);  // of all groups
   void set_lr(double lr, std::size_t group);
+  // The rate that a group had when a scheduler was first made for it.
+  double initial_lr(std::size_t group);
   // By PyTorch's name. set throws ValueError for a name that the optimizer has not or a value of another kind.
   virtual Named<Setting> settings(std::size_t group = 0) const = 0;
   virtual void set(std::size_t group, const std::string& name, const Setting& value) = 0;
@@ -89,6 +91,7 @@ class Optimizer {
 
  private:
   std::vector<std::vector<Tensor>> params_;
+  std::map<std::size_t, double> initial_lrs_;
   std::unordered_map<const TensorImpl*, StateDict> state_;
 };
 
@@ -167,6 +170,28 @@ class RMSprop : public PerParameter<RMSpropOptions> {
 // By the signs of gradients alone. https://pytorch.org/docs/stable/generated/torch.optim.Rprop.html
 class Rprop : public PerParameter<RpropOptions> {
   using PerParameter::PerParameter;
+};
+
+// Steps along an estimate of the inverse Hessian; step needs a closure, and works until max_iter or a tolerance. Its state is not in
+// state_dict. https://pytorch.org/docs/stable/generated/torch.optim.LBFGS.html
+class LBFGS : public Optimizer {
+ public:
+  using Options = LBFGSOptions;
+  explicit LBFGS(std::vector<Tensor> params, const LBFGSOptions& options = {});
+  ~LBFGS() override;
+  Tensor step(const Closure& closure) override;
+  Named<Setting> settings(std::size_t group = 0) const override;
+  void set(std::size_t group, const std::string& name, const Setting& value) override;
+
+ private:
+  struct State;
+  std::int64_t max_evaluations() const;
+  Tensor flat_gradient() const;
+  void move(double step, const Tensor& direction);
+  void update(std::vector<Tensor>&) override {}
+
+  LBFGSOptions options_;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace braze::optim

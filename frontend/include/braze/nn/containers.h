@@ -1,8 +1,6 @@
 // Modules one after another, in lists and in dicts. https://pytorch.org/docs/stable/nn.html#containers
 #pragma once
 
-#include <concepts>
-
 #include "braze/nn/module.h"
 
 namespace braze::nn {
@@ -32,14 +30,13 @@ class SequentialImpl : public ListedImpl {
 class Sequential : public ModuleHolder<SequentialImpl> {
  public:
   Sequential() = default;
-  template <class... M>
-    requires(sizeof...(M) > 0 && (std::convertible_to<M, AnyModule> && ...))
-  explicit Sequential(const M&... modules) {
-    ((*this)->push_back(modules), ...);
-  }
+  // nn::Sequential{nn::Linear(2, 3), nn::ReLU()}: in braces, where C++ makes them from the left to the right, as their draws are
+  // PyTorch's.
+  Sequential(std::initializer_list<AnyModule> modules);
   // {{"first", nn::Linear(2, 3)}, {"act", nn::ReLU()}}
   Sequential(std::initializer_list<std::pair<std::string, AnyModule>> named);
   explicit Sequential(const std::vector<AnyModule>& modules);
+  AnyModule operator[](std::int64_t index) const { return (**this)[index]; }
 };
 
 // A list of modules, which is not called. https://pytorch.org/docs/stable/generated/torch.nn.ModuleList.html
@@ -51,12 +48,9 @@ class ModuleListImpl : public ListedImpl {
 class ModuleList : public ModuleHolder<ModuleListImpl> {
  public:
   ModuleList() = default;
-  template <class... M>
-    requires(sizeof...(M) > 0 && (std::convertible_to<M, AnyModule> && ...))
-  explicit ModuleList(const M&... modules) {
-    ((*this)->push_back(modules), ...);
-  }
+  ModuleList(std::initializer_list<AnyModule> modules);
   explicit ModuleList(const std::vector<AnyModule>& modules);
+  AnyModule operator[](std::int64_t index) const { return (**this)[index]; }
 };
 
 // https://pytorch.org/docs/stable/generated/torch.nn.ModuleDict.html
@@ -74,6 +68,7 @@ class ModuleDict : public ModuleHolder<ModuleDictImpl> {
  public:
   ModuleDict() = default;
   ModuleDict(std::initializer_list<std::pair<std::string, AnyModule>> named);
+  AnyModule operator[](const std::string& key) const { return (**this)[key]; }
 };
 
 // https://pytorch.org/docs/stable/generated/torch.nn.ParameterList.html

@@ -258,7 +258,8 @@ class ModuleHolder {
   explicit ModuleHolder(Required... required, const Options& options = {})
     requires(!std::is_same_v<Options, detail::NoOptions>)
       : ModuleHolder(std::make_shared<Impl>(std::move(required)..., options)) {}
-  ModuleHolder(std::nullptr_t) {}  // NOLINT: no module
+  template <std::same_as<std::nullptr_t> None>  // a template, so that 0 is a number
+  ModuleHolder(None) {}                         // NOLINT: no module
   explicit ModuleHolder(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {
     if constexpr (requires(Impl& m, const In& x) {
                     { m.forward(x) } -> std::same_as<Tensor>;

@@ -236,12 +236,12 @@ def _as_parameter(value):
     return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
 
 
-def _describe(value):
+def _describe(value, kind_of=lambda value: str(value.dtype)):
     if not isinstance(value, Tensor):
         return f"Object of type: {type(value).__name__}"
     size = "x".join(str(n) for n in value.shape)
     kind = "Parameter" if isinstance(value, Parameter) else type(value).__name__
-    return f"{kind} containing: [{'torch.' + str(value.dtype).rpartition('.')[2]} of size {size}]"
+    return f"{kind} containing: [{'torch.' + kind_of(value).rpartition('.')[2]} of size {size}]"
 
 
 class ParameterList(Module):
@@ -399,7 +399,7 @@ class ParameterDict(Module):
         return self
 
     def extra_repr(self):
-        return "\n".join(f"  ({key}): {_describe(value)}" for key, value in self.items())
+        return "\n".join(f"  ({key}): {_describe(value, lambda value: value.type())}" for key, value in self.items())
 
     def __call__(self, input):
         raise RuntimeError("ParameterDict should not be called.")
