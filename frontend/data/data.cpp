@@ -12,6 +12,8 @@
 
 namespace braze::data {
 
+namespace detail {
+
 Tensor stacked(std::span<const Tensor> items) { return stack(items); }
 
 void require_equal_lengths(std::span<const std::size_t> lengths) {
@@ -34,6 +36,8 @@ std::int64_t checked(std::int64_t index, std::int64_t size) {
   require<IndexError>(index >= -size && index < size, "index {} is out of bounds for dimension 0 with size {}", index, size);
   return index < 0 ? index + size : index;
 }
+
+}  // namespace detail
 
 Indices split_sizes(std::int64_t n, std::span<const double> lengths) {
   const double sum = std::accumulate(lengths.begin(), lengths.end(), 0.0);
@@ -118,7 +122,7 @@ std::unique_ptr<IndexStream> RandomSampler::start() const {
       if (count == 0) return {};
       return randint(n, {count}, {.dtype = int64, .generator = generator.get()}).to_vector<std::int64_t>();
     }
-    Indices drawn = randperm(n, {.generator = generator.get()}).to_vector<std::int64_t>();
+    Indices drawn = randperm(n, {.dtype = {}, .generator = generator.get()}).to_vector<std::int64_t>();
     if (left < n) drawn.resize(static_cast<std::size_t>(left));
     ended = left < n;
     left -= static_cast<std::int64_t>(drawn.size());
@@ -128,7 +132,8 @@ std::unique_ptr<IndexStream> RandomSampler::start() const {
 
 std::unique_ptr<IndexStream> SubsetRandomSampler::start() const {
   return once([indices = indices_, generator = generator_] {
-    Indices order = randperm(static_cast<std::int64_t>(indices.size()), {.generator = generator.get()}).to_vector<std::int64_t>();
+    Indices order =
+        randperm(static_cast<std::int64_t>(indices.size()), {.dtype = {}, .generator = generator.get()}).to_vector<std::int64_t>();
     for (std::int64_t& i : order) i = indices[static_cast<std::size_t>(i)];
     return order;
   });
@@ -148,6 +153,8 @@ std::unique_ptr<IndexStream> WeightedRandomSampler::start() const {
     return weights.multinomial(count, replacement, generator.get()).to_vector<std::int64_t>();
   });
 }
+
+namespace detail {
 
 // ---- batches ----
 
@@ -230,5 +237,7 @@ void Workers::submit(std::size_t worker, std::function<void(std::stop_token)> ta
   }
   to.ready.notify_one();
 }
+
+}  // namespace detail
 
 }  // namespace braze::data

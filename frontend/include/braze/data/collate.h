@@ -14,14 +14,14 @@
 
 namespace braze::data {
 
-Tensor stacked(std::span<const Tensor> items);
-// Throws Error for lists of unequal lengths.
-void require_equal_lengths(std::span<const std::size_t> lengths);
-
 template <class Item>
 auto collate(std::span<const Item> items);
 
 namespace detail {
+
+Tensor stacked(std::span<const Tensor> items);
+// Throws Error for lists of unequal lengths.
+void require_equal_lengths(std::span<const std::size_t> lengths);
 
 template <class T>
 struct IsArray : std::false_type {};
@@ -49,7 +49,7 @@ auto collate_part(std::span<const Item> items) {
 template <class Item>
 auto collate(std::span<const Item> items) {
   if constexpr (std::is_same_v<Item, Tensor>) {
-    return stacked(items);
+    return detail::stacked(items);
   } else if constexpr (std::is_same_v<Item, bool>) {
     std::unique_ptr<bool[]> values(new bool[items.size()]);
     for (std::size_t i = 0; i < items.size(); ++i) values[i] = items[i];
@@ -69,7 +69,7 @@ auto collate(std::span<const Item> items) {
   } else if constexpr (requires { items[0][0], items[0].size(); }) {
     std::vector<std::size_t> lengths;
     for (const Item& item : items) lengths.push_back(item.size());
-    require_equal_lengths(lengths);
+    detail::require_equal_lengths(lengths);
     using Part = typename Item::value_type;
     std::vector<decltype(data::collate(std::span<const Part>()))> batch;
     for (std::size_t i = 0; i < lengths[0]; ++i) {

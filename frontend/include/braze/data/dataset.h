@@ -27,10 +27,14 @@ template <class D>
 concept BatchDataset =
     Dataset<D> && requires(const D& dataset, std::span<const std::int64_t> indices) { dataset.get_batch(indices); };
 
+namespace detail {
+
 void require_stackable(std::int64_t a, std::int64_t b);
 void require_rows(std::span<const Tensor> tensors);
 // Throws IndexError unless -size <= index < size; returns the index from the beginning.
 std::int64_t checked(std::int64_t index, std::int64_t size);
+
+}  // namespace detail
 
 // Item i is the i-th row of each tensor. Throws ValueError where their first dims differ.
 // https://pytorch.org/docs/stable/data.html#torch.utils.data.TensorDataset
@@ -40,15 +44,15 @@ class TensorDataset {
   template <class... T>
     requires(sizeof...(T) == N && (std::convertible_to<T, Tensor> && ...))
   explicit TensorDataset(const T&... tensors) : tensors_{Tensor(tensors)...} {
-    require_rows(tensors_);
+    detail::require_rows(tensors_);
   }
   std::int64_t size() const { return tensors_[0].size(0); }
   std::array<Tensor, N> get(std::int64_t index) const {
-    const std::int64_t at = checked(index, size());
+    const std::int64_t at = detail::checked(index, size());
     return each([&](const Tensor& t) { return t.select(0, at); });
   }
   std::array<Tensor, N> get_batch(std::span<const std::int64_t> indices) const {
-    for (const std::int64_t index : indices) checked(index, size());
+    for (const std::int64_t index : indices) detail::checked(index, size());
     const Tensor rows = from_data(indices.data(), {static_cast<std::int64_t>(indices.size())});
     return each([&](const Tensor& t) { return t.index_select(0, rows); });
   }
@@ -84,7 +88,7 @@ class Subset {
   const Indices& indices() const { return indices_; }
 
  private:
-  std::int64_t at(std::int64_t index) const { return indices_[static_cast<std::size_t>(checked(index, size()))]; }
+  std::int64_t at(std::int64_t index) const { return indices_[static_cast<std::size_t>(detail::checked(index, size()))]; }
   D dataset_;
   Indices indices_;
 };
@@ -100,7 +104,7 @@ class ConcatDataset {
     return all;
   }
   ItemOf<D> get(std::int64_t index) const {
-    index = checked(index, size());
+    index = detail::checked(index, size());
     std::size_t which = 0;
     for (; index >= datasets_[which].size(); ++which) index -= datasets_[which].size();
     return datasets_[which].get(index);
@@ -115,7 +119,7 @@ template <Dataset A, Dataset B>
 class StackDataset {
  public:
   StackDataset(A first, B second) : first_(std::move(first)), second_(std::move(second)) {
-    require_stackable(first_.size(), second_.size());
+    detail::require_stackable(first_.size(), second_.size());
   }
   std::int64_t size() const { return first_.size(); }
   std::pair<ItemOf<A>, ItemOf<B>> get(std::int64_t index) const { return {first_.get(index), second_.get(index)}; }
@@ -133,7 +137,7 @@ Indices split_sizes(std::int64_t n, std::span<const double> lengths);
 template <Dataset D>
 std::vector<Subset<D>> random_split(const D& dataset, const std::vector<double>& lengths, Generator* generator = nullptr) {
   const Indices sizes = split_sizes(dataset.size(), lengths);
-  const Indices order = randperm(dataset.size(), {.generator = generator}).template to_vector<std::int64_t>();
+  const Indices order = randperm(dataset.size(), {.dtype = {}, .generator = generator}).template to_vector<std::int64_t>();
   std::vector<Subset<D>> parts;
   auto next = order.begin();
   for (const std::int64_t size : sizes) {

@@ -31,6 +31,8 @@ struct DataLoaderOptions {
   std::int64_t prefetch_factor = 2;  // batches ahead, for each worker
 };
 
+namespace detail {
+
 // A number of threads, each with a queue of its own. They end with the object: what is queued then is not run.
 class Workers {
  public:
@@ -59,8 +61,6 @@ class BatchSource {
 };
 std::int64_t batches(std::int64_t size, const DataLoaderOptions& options);
 
-namespace detail {
-
 // Tensors in a batch, to be computed where it was made.
 template <class Batch>
 void gather(const Batch& batch, std::vector<Tensor>& out) {
@@ -86,13 +86,13 @@ class DataLoader {
   // `collate` makes a batch of a span of items.
   DataLoader(D dataset, DataLoaderOptions options, Collate collate)
       : source_(std::make_shared<const Source>(Source{std::move(dataset), std::move(collate)})), options_(std::move(options)) {
-    BatchSource::check(options_);
+    detail::BatchSource::check(options_);
   }
 
   class Iterator;
   Iterator begin() const { return Iterator(std::make_shared<Pass>(*this)); }
   std::default_sentinel_t end() const { return {}; }
-  std::int64_t size() const { return batches(source_->dataset.size(), options_); }
+  std::int64_t size() const { return detail::batches(source_->dataset.size(), options_); }
   const D& dataset() const { return source_->dataset; }
 
  private:
@@ -129,7 +129,7 @@ class DataLoader {
     explicit Pass(const DataLoader& loader) : source_(loader.source_), indices_(source_->dataset.size(), loader.options_) {
       const auto count = static_cast<std::size_t>(loader.options_.num_workers);
       if (count == 0) return;
-      workers_ = std::make_unique<Workers>(count);
+      workers_ = std::make_unique<detail::Workers>(count);
       count_ = count;
       for (std::size_t i = 0; i < count * static_cast<std::size_t>(loader.options_.prefetch_factor); ++i) ask();
     }
@@ -171,10 +171,10 @@ class DataLoader {
     }
 
     std::shared_ptr<const Source> source_;
-    BatchSource indices_;
+    detail::BatchSource indices_;
     std::deque<std::future<Batch>> pending_;
     std::size_t count_ = 0, turn_ = 0;
-    std::unique_ptr<Workers> workers_;  // ends before the futures go
+    std::unique_ptr<detail::Workers> workers_;  // ends before the futures go
   };
 
  public:

@@ -37,8 +37,8 @@ class SequentialSampler : public Sampler {
 };
 
 struct RandomSamplerOptions {
-  bool replacement = false;                 // each index is drawn from all
-  std::optional<std::int64_t> num_samples;  // as many as there are; more start over
+  bool replacement = false;                      // each index is drawn from all
+  std::optional<std::int64_t> num_samples = {};  // as many as there are; more start over
   std::shared_ptr<Generator> generator = nullptr;
 };
 class RandomSampler : public Sampler {

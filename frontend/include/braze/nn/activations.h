@@ -301,7 +301,7 @@ using RReLU = ModuleHolder<RReLUImpl>;
 struct PReLUOptions {
   std::int64_t num_parameters = 1;
   double init = 0.25;
-  std::optional<DType> dtype;
+  std::optional<DType> dtype = {};
 };
 
 // leaky_relu with a slope that is trained. https://pytorch.org/docs/stable/generated/torch.nn.PReLU.html

@@ -21,15 +21,15 @@ using NonDynamicallyQuantizableLinear = ModuleHolder<NonDynamicallyQuantizableLi
 struct MultiheadAttentionOptions {
   double dropout = 0;
   bool bias = true, add_bias_kv = false, add_zero_attn = false;
-  std::optional<std::int64_t> kdim, vdim;  // embed_dim
+  std::optional<std::int64_t> kdim = {}, vdim = {};  // embed_dim
   bool batch_first = false;
-  std::optional<DType> dtype;
+  std::optional<DType> dtype = {};
 };
 
 struct AttentionCall {
-  Tensor key_padding_mask;  // [N, S]
+  Tensor key_padding_mask = {};  // [N, S]
   bool need_weights = true;
-  Tensor attn_mask;  // [L, S] or [N heads, L, S]
+  Tensor attn_mask = {};  // [L, S] or [N heads, L, S]
   bool average_attn_weights = true;
   bool is_causal = false;  // says so of attn_mask
 };
@@ -55,18 +55,18 @@ using MultiheadAttention = ModuleHolder<MultiheadAttentionImpl, std::int64_t, st
 struct TransformerLayerOptions {
   std::int64_t dim_feedforward = 2048;
   double dropout = 0.1;
-  std::function<Tensor(const Tensor&)> activation;  // relu
+  std::function<Tensor(const Tensor&)> activation = {};  // relu
   double layer_norm_eps = 1e-5;
   bool batch_first = false, norm_first = false, bias = true;
-  std::optional<DType> dtype;
+  std::optional<DType> dtype = {};
 };
 
 struct EncoderCall {
-  Tensor mask, key_padding_mask;
+  Tensor mask = {}, key_padding_mask = {};
   bool is_causal = false;
 };
 struct DecoderCall {
-  Tensor tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask;
+  Tensor tgt_mask = {}, memory_mask = {}, tgt_key_padding_mask = {}, memory_key_padding_mask = {};
   bool tgt_is_causal = false, memory_is_causal = false;
 };
 

@@ -13,7 +13,7 @@ struct ConvOptions {
   std::int64_t groups = 1;
   bool bias = true;
   std::string padding_mode = "zeros";  // or "reflect", "replicate", "circular"
-  std::optional<DType> dtype;
+  std::optional<DType> dtype = {};
 };
 
 // What all convolutions share. Throws ValueError in PyTorch's words for settings that do not go together.
@@ -57,7 +57,7 @@ struct ConvTransposeOptions {
   std::int64_t groups = 1;
   bool bias = true;
   Window dilation = 1;
-  std::optional<DType> dtype;
+  std::optional<DType> dtype = {};
 };
 
 class ConvTransposeImpl : public ConvImpl {

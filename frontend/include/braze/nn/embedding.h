@@ -6,13 +6,13 @@
 namespace braze::nn {
 
 struct EmbeddingOptions {
-  std::optional<std::int64_t> padding_idx;  // a row of zeros that gets no gradient
-  std::optional<double> max_norm;           // rows that are read are first scaled down to it, in place
+  std::optional<std::int64_t> padding_idx = {};  // a row of zeros that gets no gradient
+  std::optional<double> max_norm = {};           // rows that are read are first scaled down to it, in place
   double norm_type = 2;
   bool scale_grad_by_freq = false;
-  Tensor weight;        // the table, instead of drawn values
+  Tensor weight = {};   // the table, instead of drawn values
   bool freeze = false;  // it is not trained
-  std::optional<DType> dtype;
+  std::optional<DType> dtype = {};
 };
 
 // https://pytorch.org/docs/stable/generated/torch.nn.Embedding.html
@@ -32,13 +32,13 @@ class EmbeddingImpl : public Module {
 using Embedding = ModuleHolder<EmbeddingImpl, std::int64_t, std::int64_t>;
 
 struct EmbeddingBagOptions {
-  std::optional<double> max_norm;
+  std::optional<double> max_norm = {};
   double norm_type = 2;
   std::string mode = "mean";  // "sum", "mean", "max"
-  Tensor weight;
+  Tensor weight = {};
   bool include_last_offset = false;
-  std::optional<std::int64_t> padding_idx;  // numbers that count for nothing
-  std::optional<DType> dtype;
+  std::optional<std::int64_t> padding_idx = {};  // numbers that count for nothing
+  std::optional<DType> dtype = {};
 };
 
 // Rows put together in bags. https://pytorch.org/docs/stable/generated/torch.nn.EmbeddingBag.html

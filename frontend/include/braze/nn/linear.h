@@ -13,7 +13,7 @@ using Identity = ModuleHolder<IdentityImpl>;
 
 struct LinearOptions {
   bool bias = true;
-  std::optional<DType> dtype;
+  std::optional<DType> dtype = {};
 };
 
 // x W^T + b. https://pytorch.org/docs/stable/generated/torch.nn.Linear.html

@@ -54,7 +54,7 @@ class HuberLossImpl : public Configured<HuberLossOptions> {
 using HuberLoss = ModuleHolder<HuberLossImpl>;
 
 struct NLLLossOptions {
-  Tensor weight;
+  Tensor weight = {};
   std::int64_t ignore_index = -100;
   std::string reduction = "mean";
 };
@@ -70,7 +70,7 @@ class NLLLossImpl : public Configured<NLLLossOptions> {
 using NLLLoss = ModuleHolder<NLLLossImpl>;
 
 struct CrossEntropyLossOptions {
-  Tensor weight;
+  Tensor weight = {};
   std::int64_t ignore_index = -100;
   double label_smoothing = 0;
   std::string reduction = "mean";
@@ -87,7 +87,7 @@ class CrossEntropyLossImpl : public Configured<CrossEntropyLossOptions> {
 using CrossEntropyLoss = ModuleHolder<CrossEntropyLossImpl>;
 
 struct BCELossOptions {
-  Tensor weight;
+  Tensor weight = {};
   std::string reduction = "mean";
 };
 
@@ -102,7 +102,7 @@ class BCELossImpl : public Configured<BCELossOptions> {
 using BCELoss = ModuleHolder<BCELossImpl>;
 
 struct BCEWithLogitsLossOptions {
-  Tensor weight, pos_weight;
+  Tensor weight = {}, pos_weight = {};
   std::string reduction = "mean";
 };
 
@@ -166,7 +166,7 @@ class SoftMarginLossImpl : public Configured<ReductionOptions> {
 using SoftMarginLoss = ModuleHolder<SoftMarginLossImpl>;
 
 struct MultiMarginLossOptions {
-  Tensor weight;
+  Tensor weight = {};
   std::int64_t p = 1;
   double margin = 1;
   std::string reduction = "mean";
@@ -191,7 +191,7 @@ class MultiLabelMarginLossImpl : public Configured<ReductionOptions> {
 using MultiLabelMarginLoss = ModuleHolder<MultiLabelMarginLossImpl>;
 
 struct MultiLabelSoftMarginLossOptions {
-  Tensor weight;
+  Tensor weight = {};
   std::string reduction = "mean";
 };
 

@@ -10,14 +10,14 @@ struct BatchNormOptions {
   double eps = 1e-5;
   std::optional<double> momentum = 0.1;  // none: running statistics are the mean of all batches
   bool affine = true, track_running_stats = true;
-  std::optional<DType> dtype;
+  std::optional<DType> dtype = {};
   bool bias = true;
 };
 struct InstanceNormOptions {
   double eps = 1e-5;
   std::optional<double> momentum = 0.1;
   bool affine = false, track_running_stats = false;
-  std::optional<DType> dtype;
+  std::optional<DType> dtype = {};
   bool bias = true;
 };
 
@@ -79,7 +79,7 @@ using InstanceNorm3d = ModuleHolder<InstanceNormNdImpl<3>, std::int64_t>;
 struct LayerNormOptions {
   double eps = 1e-5;
   bool elementwise_affine = true, bias = true;
-  std::optional<DType> dtype;
+  std::optional<DType> dtype = {};
 };
 
 // Over the last dims. https://pytorch.org/docs/stable/generated/torch.nn.LayerNorm.html
@@ -98,9 +98,9 @@ class LayerNormImpl : public Module {
 using LayerNorm = ModuleHolder<LayerNormImpl, Window>;
 
 struct RMSNormOptions {
-  std::optional<double> eps;  // the dtype's own
+  std::optional<double> eps = {};  // the dtype's own
   bool elementwise_affine = true;
-  std::optional<DType> dtype;
+  std::optional<DType> dtype = {};
 };
 
 // By the root of the mean square over the last dims. https://pytorch.org/docs/stable/generated/torch.nn.RMSNorm.html
@@ -121,7 +121,7 @@ using RMSNorm = ModuleHolder<RMSNormImpl, Window>;
 struct GroupNormOptions {
   double eps = 1e-5;
   bool affine = true;
-  std::optional<DType> dtype;
+  std::optional<DType> dtype = {};
   bool bias = true;
 };
 

@@ -9,7 +9,7 @@ namespace braze::nn {
 // ---- maxima and means of windows; no stride is the kernel size ----
 
 struct MaxPoolOptions {
-  Window stride, padding = 0, dilation = 1;
+  Window stride = {}, padding = 0, dilation = 1;
   bool ceil_mode = false;
 };
 class MaxPoolImpl : public Module {
@@ -24,9 +24,9 @@ class MaxPoolImpl : public Module {
   MaxPoolImpl(const Window& kernel_size, const Options& options) : kernel_size(kernel_size), options(options) {}
 };
 struct AvgPoolOptions {
-  Window stride, padding = 0;
+  Window stride = {}, padding = 0;
   bool ceil_mode = false, count_include_pad = true;
-  std::optional<std::int64_t> divisor_override;  // not of AvgPool1d
+  std::optional<std::int64_t> divisor_override = {};  // not of AvgPool1d
 };
 class AvgPoolImpl : public Module {
  public:
@@ -40,7 +40,7 @@ class AvgPoolImpl : public Module {
   AvgPoolImpl(const Window& kernel_size, const Options& options) : kernel_size(kernel_size), options(options) {}
 };
 struct LPPoolOptions {
-  Window stride;
+  Window stride = {};
   bool ceil_mode = false;
 };
 class LPPoolImpl : public Module {
@@ -67,7 +67,7 @@ class AdaptivePoolImpl : public Module {
   explicit AdaptivePoolImpl(const Window& output_size) : output_size(output_size) {}
 };
 struct MaxUnpoolOptions {
-  Window stride, padding = 0;
+  Window stride = {}, padding = 0;
 };
 // Maxima back where they stood, zeros elsewhere; `indices` are max_pool*_with_indices's.
 class MaxUnpoolImpl : public Module {

@@ -11,7 +11,7 @@ struct RecurrentLayerOptions {
   bool bias = true, batch_first = false;
   double dropout = 0;  // between layers, while training
   bool bidirectional = false;
-  std::optional<DType> dtype;
+  std::optional<DType> dtype = {};
 };
 struct RNNOptions {
   std::int64_t num_layers = 1;
@@ -19,7 +19,7 @@ struct RNNOptions {
   bool bias = true, batch_first = false;
   double dropout = 0;
   bool bidirectional = false;
-  std::optional<DType> dtype;
+  std::optional<DType> dtype = {};
 };
 struct LSTMOptions {
   std::int64_t num_layers = 1;
@@ -27,7 +27,7 @@ struct LSTMOptions {
   double dropout = 0;
   bool bidirectional = false;
   std::int64_t proj_size = 0;  // the width that outputs are projected to
-  std::optional<DType> dtype;
+  std::optional<DType> dtype = {};
 };
 
 // Input [T, N, input_size], with batch_first [N, T, input_size]; without a batch [T, input_size]. States are
@@ -86,12 +86,12 @@ using GRU = ModuleHolder<GRUImpl, std::int64_t, std::int64_t>;
 
 struct CellOptions {
   bool bias = true;
-  std::optional<DType> dtype;
+  std::optional<DType> dtype = {};
 };
 struct RNNCellOptions {
   bool bias = true;
   std::string nonlinearity = "tanh";
-  std::optional<DType> dtype;
+  std::optional<DType> dtype = {};
 };
 
 class RNNCellBase : public Module {

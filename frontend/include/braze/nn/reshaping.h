@@ -183,10 +183,10 @@ using Fold = ModuleHolder<FoldImpl, Window, Window>;
 // ---- resampling ----
 
 struct UpsampleOptions {
-  Window size;                       // either this
-  std::vector<double> scale_factor;  // or this: one for all spatial dims, or one for each
-  std::string mode = "nearest";      // "linear", "bilinear", "bicubic", "trilinear"
-  std::optional<bool> align_corners;
+  Window size = {};                       // either this
+  std::vector<double> scale_factor = {};  // or this: one for all spatial dims, or one for each
+  std::string mode = "nearest";           // "linear", "bilinear", "bicubic", "trilinear"
+  std::optional<bool> align_corners = {};
 };
 
 // https://pytorch.org/docs/stable/generated/torch.nn.Upsample.html

@@ -157,10 +157,10 @@ struct RpropOptions {
 struct LBFGSOptions {
   double lr = 1;
   std::int64_t max_iter = 20;
-  std::optional<std::int64_t> max_eval;  // 5 / 4 of max_iter
+  std::optional<std::int64_t> max_eval = {};  // 5 / 4 of max_iter
   double tolerance_grad = 1e-7, tolerance_change = 1e-9;
   std::int64_t history_size = 100;
-  std::string line_search_fn;  // or "strong_wolfe"
+  std::string line_search_fn = {};  // or "strong_wolfe"
   bool maximize = false;
 };
 

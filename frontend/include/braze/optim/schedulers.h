@@ -94,7 +94,7 @@ class StepLR : public LRScheduler {
 };
 
 struct MultiStepLROptions {
-  std::vector<std::int64_t> milestones;
+  std::vector<std::int64_t> milestones = {};
   double gamma = 0.1;
 };
 // Times gamma at each milestone. https://pytorch.org/docs/stable/generated/torch.optim.lr_scheduler.MultiStepLR.html
