@@ -24,6 +24,7 @@ struct Options {
   bool fast_math = false;                              // rules that change bits may run
   bool fuse = true;                                    // false: one kernel an op, as eager execution does
   std::int64_t group_nodes = 256, group_buffers = 24;  // what one kernel may hold
+  std::vector<std::int64_t> sizes;                     // values of the symbols that the plan of memory is best for; none: unknown
 };
 
 // The nodes that one kernel computes, operands first, and what it must leave in memory. Inputs are what the nodes read from

@@ -35,7 +35,8 @@ class Planner {
         graph_(module.graph),
         index_(module.index),
         extents_(module.graph, module.index),
-        on_cpu_(std::holds_alternative<ir::CpuTarget>(options.target)) {}
+        on_cpu_(std::holds_alternative<ir::CpuTarget>(options.target)),
+        sizes_(options.sizes) {}
   void run();
 
  private:
@@ -69,6 +70,7 @@ class Planner {
   ir::IndexTable& index_;
   const Extents extents_;
   const bool on_cpu_;  // elsewhere several threads may compute a row's values
+  const std::vector<std::int64_t>& sizes_;
   ir::Program program_;
   std::vector<std::uint32_t> input_of_, scalar_of_;  // by parameter number
   std::map<Key, std::uint32_t> slots_;
@@ -345,39 +347,50 @@ void Planner::finish_slots() {
   }
 }
 
-// Ranges of the arena, in the order of the steps. One whose last reader is past serves again for the same size, or, where both
-// are numbers, for a smaller one.
+// Ranges of the arena. Slots whose lives are apart share one, which is as large as the largest of them. Where sizes are known, large slots
+// choose first, so that small ones find room in what is there; else only slots of one size share.
 void Planner::arrange_arena() {
   struct Range {
-    IndexId offset, bytes;
-    std::size_t free_from;
-  };
-  std::vector<Range> ranges;
-  std::vector<std::uint32_t> order;
-  for (std::uint32_t slot = 0; slot < program_.slots.size(); ++slot)
-    if (program_.slots[slot].kind == Slot::Kind::temporary) order.push_back(slot);
-  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return lives_[a].first < lives_[b].first; });
-  IndexId end = index_.number(0);
-  const IndexId line = index_.number(64);
-  for (const std::uint32_t number : order) {
-    Slot& slot = program_.slots[number];
-    const IndexId exact = index_.mul(slot.elements, index_.number(size_of(slot.type)));
-    const IndexId bytes = index_.mul(index_.ceil_div(exact, line), line);
-    const auto fits = [&](const Range& range) {
-      if (range.free_from > lives_[number].first) return false;
-      const ir::IndexNode &have = index_[range.bytes], &want = index_[bytes];
-      return range.bytes == bytes || (have.op == IndexOp::number && want.op == IndexOp::number && have.number >= want.number);
-    };
-    Range* best = nullptr;
-    for (Range& range : ranges)
-      if (fits(range) && (!best || index_[range.bytes].number < index_[best->bytes].number)) best = &range;
-    if (!best) {
-      ranges.push_back({end, bytes, 0});
-      best = &ranges.back();
-      end = index_.add(end, bytes);
+    IndexId bytes;
+    std::map<std::size_t, std::size_t> busy;  // first step of a life: the last
+    std::vector<std::uint32_t> slots;
+
+    bool is_free(const Life& life) const {
+      const auto after = busy.upper_bound(life.last);
+      return after == busy.begin() || std::prev(after)->second < life.first;
     }
-    best->free_from = lives_[number].last + 1;
-    slot.arena_offset = best->offset;
+  };
+  const bool known = sizes_.size() == program_.symbols;
+  std::vector<std::int64_t> values;
+  std::vector<IndexId> bytes(program_.slots.size());
+  std::vector<std::uint32_t> order;
+  const IndexId line = index_.number(64);
+  for (std::uint32_t slot = 0; slot < program_.slots.size(); ++slot) {
+    if (program_.slots[slot].kind != Slot::Kind::temporary) continue;
+    order.push_back(slot);
+    const IndexId exact = index_.mul(program_.slots[slot].elements, index_.number(size_of(program_.slots[slot].type)));
+    bytes[slot] = index_.mul(index_.ceil_div(exact, line), line);
+  }
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return lives_[a].first < lives_[b].first; });
+  if (known) {
+    values.resize(index_.size());
+    index_.evaluate(sizes_, values);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return values[bytes[a]] > values[bytes[b]]; });
+  }
+  std::vector<Range> ranges;
+  for (const std::uint32_t slot : order) {
+    const auto fits = [&](const Range& range) { return (known || range.bytes == bytes[slot]) && range.is_free(lives_[slot]); };
+    auto range = std::find_if(ranges.begin(), ranges.end(), fits);
+    if (range == ranges.end()) range = ranges.insert(range, {bytes[slot], {}, {}});
+    range->bytes = index_.max(range->bytes, bytes[slot]);
+    range->busy.emplace(lives_[slot].first, lives_[slot].last);
+    range->slots.push_back(slot);
+  }
+  IndexId end = index_.number(0);
+  for (const Range& range : ranges) {
+    for (const std::uint32_t slot : range.slots) program_.slots[slot].arena_offset = end;
+    end = index_.add(end, range.bytes);
   }
   program_.arena_bytes = end;
 }

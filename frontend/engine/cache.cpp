@@ -103,7 +103,9 @@ std::shared_ptr<const Compiled> compile(const Walk& walk, const WalkOptions& opt
   passes::Module module;
   module.graph = std::move(walked.graph);
   auto compiled = std::make_shared<Compiled>();
-  compiled->executable = build_executable(std::move(module), compile_options(options.fuse));
+  passes::Options how = compile_options(options.fuse);
+  for (const std::uint32_t source : walked.sources) how.sizes.push_back(walk.numbers[source]);
+  compiled->executable = build_executable(std::move(module), how);
   compiled->sources = std::move(walked.sources);
   return compiled;
 }

@@ -212,6 +212,7 @@ passes::Module check_graph(const Graph& graph, const Check& check) {
     options.target = CpuTarget{.vector_bytes = way.vector_bytes};
     options.group_nodes = way.nodes;
     options.group_buffers = way.buffers;
+    if (way.fuse) options.sizes = symbols;
     passes::Module module;
     module.graph = copy_graph(graph);
     std::string stages;
