@@ -296,6 +296,11 @@ void Emitter::emit_vector_loop(const ir::For& loop) {
   lanes.part_lanes = std::min(part_lanes_, lanes.count);
   lanes.parts = lanes.count / lanes.part_lanes;
   lanes_ = lanes;
+  if (is_long(loop) && parts_are_independent(loop)) {
+    define_results(loop, by_parts(loop, low, high, initial(loop)));
+    lanes_.reset();
+    return;
+  }
   if (options_.streaming && emit_streaming_loop(loop, low, high)) {
     lanes_.reset();
     return;
@@ -315,8 +320,8 @@ void Emitter::emit_vector_loop(const ir::For& loop) {
   llvm::Value* const whole =
       builder_.CreateAdd(low, builder_.CreateAnd(count, builder_.getInt64(~(std::uint64_t{lanes.count} - 1))));
   const std::vector<Parts> carried = counted_loop(loop, low, whole, init, false);
-  define_results(
-      loop, parts_are_independent(loop) ? rest_by_parts(loop, whole, high, carried) : rest_at_once(loop, whole, high, carried));
+  define_results(loop,
+                 parts_are_independent(loop) ? by_parts(loop, whole, high, carried) : rest_at_once(loop, whole, high, carried));
   lanes_.reset();
 }
 
@@ -354,9 +359,14 @@ bool Emitter::parts_are_independent(const ir::For& loop) const {
   });
 }
 
-// The rest as a loop over parts, so that its body is emitted once however many parts a step has. Carried parts wait in memory.
-std::vector<Parts> Emitter::rest_by_parts(const ir::For& loop, llvm::Value* low, llvm::Value* high,
-                                          const std::vector<Parts>& carried) {
+// Whether a body is so long that a copy for each part would take LLVM seconds.
+bool Emitter::is_long(const ir::For& loop) const {
+  constexpr std::size_t most_statements = 1024;
+  return lanes_->parts > 1 && loop.body.size() * lanes_->parts > most_statements;
+}
+
+// As a loop over parts, so that the body is emitted once however many parts a step has. Carried parts wait in memory.
+std::vector<Parts> Emitter::by_parts(const ir::For& loop, llvm::Value* low, llvm::Value* high, const std::vector<Parts>& carried) {
   const Lanes step = *lanes_;
   llvm::Type* const word = builder_.getInt64Ty();
   llvm::Value* const width = builder_.getInt64(step.part_lanes);
@@ -391,7 +401,8 @@ std::vector<Parts> Emitter::rest_by_parts(const ir::For& loop, llvm::Value* low,
   for (std::size_t k = 0; k < carried.size(); ++k) builder_.CreateStore(to_memory(type_at(k), next[k][0]), place(k, p));
   llvm::Value* const following = builder_.CreateAdd(at, width);
   at->addIncoming(following, builder_.GetInsertBlock());
-  p->addIncoming(builder_.CreateAdd(p, builder_.getInt64(1)), builder_.GetInsertBlock());
+  llvm::Value* const next_part = builder_.CreateAnd(builder_.CreateAdd(p, builder_.getInt64(1)), builder_.getInt64(step.parts - 1));
+  p->addIncoming(next_part, builder_.GetInsertBlock());
   builder_.CreateCondBr(builder_.CreateICmpSLT(following, high), body, read);
   lanes_ = step;
 

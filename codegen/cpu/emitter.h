@@ -90,7 +90,9 @@ class Emitter {
   void emit_vector_loop(const ir::For& loop);
   // The partial step [low, high) after the whole ones.
   std::vector<Parts> rest_at_once(const ir::For& loop, llvm::Value* low, llvm::Value* high, const std::vector<Parts>& carried);
-  std::vector<Parts> rest_by_parts(const ir::For& loop, llvm::Value* low, llvm::Value* high, const std::vector<Parts>& carried);
+  // Steps or a partial one, part after part.
+  std::vector<Parts> by_parts(const ir::For& loop, llvm::Value* low, llvm::Value* high, const std::vector<Parts>& carried);
+  bool is_long(const ir::For& loop) const;
   bool parts_are_independent(const ir::For& loop) const;
   // False, with nothing emitted, when no store of the loop can pass the cache.
   bool emit_streaming_loop(const ir::For& loop, llvm::Value* low, llvm::Value* high);

@@ -266,7 +266,8 @@ llvm::Value* Instructions::shift(const ir::Instruction& i, llvm::Value* a, llvm:
 // the whole, exceeds the rounding error, which 24 bits give for 16 and 53 for 32.
 llvm::Value* Instructions::exact_quotient(DType t, llvm::Value* a, llvm::Value* c) {
   const unsigned lanes = lanes_of(a);
-  if (lanes == 1 || t == DType::i64) return is_signed(t) ? b.CreateSDiv(a, c) : b.CreateUDiv(a, c);
+  if (lanes > 1 && t == DType::i64) return wide_quotient(a, c);
+  if (lanes == 1) return is_signed(t) ? b.CreateSDiv(a, c) : b.CreateUDiv(a, c);
   const DType wide = t == DType::i32 ? DType::f64 : DType::f32;
   llvm::Type* const floats = type(wide, lanes);
   llvm::Type* const words = type(DType::i32, lanes);
@@ -274,6 +275,51 @@ llvm::Value* Instructions::exact_quotient(DType t, llvm::Value* a, llvm::Value* 
     return b.CreateSIToFP(is_signed(t) ? b.CreateSExt(x, words) : b.CreateZExt(x, words), floats);
   };
   return b.CreateTrunc(b.CreateFPToSI(b.CreateFDiv(widened(a), widened(c)), words), a->getType());
+}
+
+// Vectors of i64: as f64 where all lanes are below 2^51, by the same reasoning, else lane by lane. Indices always are, and dozens of them in
+// one kernel must not be dozens of divisions a lane. An integer below 2^51 is a f64 by way of the low bits of 1.5 * 2^52.
+llvm::Value* Instructions::wide_quotient(llvm::Value* a, llvm::Value* c) {
+  const unsigned lanes = lanes_of(a);
+  llvm::Type* const floats = type(DType::f64, lanes);
+  constexpr double magic = 0x1.8p52;
+  constexpr std::int64_t bits_of_magic = 0x4338000000000000, most = std::int64_t{1} << 51;
+  llvm::Constant* const shift = llvm::ConstantFP::get(floats, magic);
+  const auto is_small = [&](llvm::Value* x) { return b.CreateICmpULT(b.CreateAdd(x, like_int(x, most)), like_int(x, 2 * most)); };
+  const auto as_float = [&](llvm::Value* x) {
+    return b.CreateFSub(b.CreateBitCast(b.CreateAdd(x, like_int(x, bits_of_magic)), floats), shift);
+  };
+  llvm::Function* const function = b.GetInsertBlock()->getParent();
+  const auto block = [&](const char* name) { return llvm::BasicBlock::Create(b.getContext(), name, function); };
+  llvm::BasicBlock *const at_once = block("small"), *const one_by_one = block("large"), *const after = block("divided");
+  llvm::Value* const fits = b.CreateBitCast(b.CreateAnd(is_small(a), is_small(c)), b.getIntNTy(lanes));
+  b.CreateCondBr(b.CreateICmpEQ(fits, llvm::Constant::getAllOnesValue(fits->getType())), at_once, one_by_one);
+
+  b.SetInsertPoint(at_once);
+  llvm::Value* const whole = rounding(Primitive::trunc, b.CreateFDiv(as_float(a), as_float(c)));
+  llvm::Value* const first = b.CreateSub(b.CreateBitCast(b.CreateFAdd(whole, shift), a->getType()), like_int(a, bits_of_magic));
+  llvm::BasicBlock* const first_end = b.GetInsertBlock();
+  b.CreateBr(after);
+
+  b.SetInsertPoint(one_by_one);
+  llvm::AllocaInst *const numerators = slot(a->getType(), "numerators"), *const denominators = slot(a->getType(), "denominators");
+  b.CreateStore(a, numerators);
+  b.CreateStore(c, denominators);
+  llvm::Type* const word = b.getInt64Ty();
+  for_each_lane(b.getInt64(lanes), [&](llvm::Value* lane) {
+    llvm::Value* const place = b.CreateGEP(word, numerators, lane);
+    llvm::Value* const divisor = b.CreateLoad(word, b.CreateGEP(word, denominators, lane));
+    b.CreateStore(b.CreateSDiv(b.CreateLoad(word, place), divisor), place);
+  });
+  llvm::Value* const second = b.CreateLoad(a->getType(), numerators);
+  llvm::BasicBlock* const second_end = b.GetInsertBlock();
+  b.CreateBr(after);
+
+  b.SetInsertPoint(after);
+  llvm::PHINode* const result = b.CreatePHI(a->getType(), 2);
+  result->addIncoming(first, first_end);
+  result->addIncoming(second, second_end);
+  return result;
 }
 
 llvm::Value* Instructions::divide(const ir::Instruction& i, llvm::Value* a, llvm::Value* c) {
@@ -285,8 +331,7 @@ llvm::Value* Instructions::divide(const ir::Instruction& i, llvm::Value* a, llvm
     unsafe = b.CreateOr(by_zero, b.CreateAnd(b.CreateICmpEQ(a, minimum), b.CreateICmpEQ(c, like_int(a, -1))));
   }
   llvm::Value* const divisor = b.CreateSelect(unsafe, like_int(a, 1), c);
-  if (i.op == Primitive::rem && (lanes_of(a) == 1 || i.type == DType::i64))
-    return is_signed(i.type) ? b.CreateSRem(a, divisor) : b.CreateURem(a, divisor);
+  if (i.op == Primitive::rem && lanes_of(a) == 1) return is_signed(i.type) ? b.CreateSRem(a, divisor) : b.CreateURem(a, divisor);
   llvm::Value* const quotient = exact_quotient(i.type, a, divisor);
   if (i.op == Primitive::rem) return b.CreateSub(a, b.CreateMul(quotient, divisor));
   return b.CreateSelect(by_zero, zero, quotient);

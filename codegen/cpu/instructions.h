@@ -55,6 +55,7 @@ class Instructions {
   llvm::Value* fma_in_f64(llvm::Value* x, llvm::Value* y, llvm::Value* z);
   llvm::Value* divide(const ir::Instruction& i, llvm::Value* a, llvm::Value* b);
   llvm::Value* exact_quotient(DType t, llvm::Value* a, llvm::Value* b);
+  llvm::Value* wide_quotient(llvm::Value* a, llvm::Value* b);
   llvm::Value* shift(const ir::Instruction& i, llvm::Value* a, llvm::Value* count);
   llvm::Value* compare(const ir::Instruction& i, llvm::Value* a, llvm::Value* b);
   llvm::Value* call_each(const char* symbol, std::span<llvm::Value* const> in);

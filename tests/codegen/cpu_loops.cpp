@@ -136,6 +136,52 @@ TEST_CASE("hand-written kernels of every kind", "[cpu]") {
   }
 }
 
+TEST_CASE("a body too long to be copied for each part of a vector, with divisions of small and of any integers", "[cpu]") {
+  std::string body;
+  int value = 8;
+  for (int i = 0; i < 320; ++i, ++value)
+    body += fmt::format("      %{} = {}.f64 %{}, %{}\n", value, i % 3 == 0 ? "mul" : "sub", value - 1, i % 7 == 0 ? 3 : value - 2);
+  const ir::Kernel kernel = parse(fmt::format(R"(kernel long(%b0: f64 read, %b1: f64 write, %b2: i64 read, %b3: i64 write; n, d) {{
+  combine c0(%0: f64, %1: f64) {{
+    %2 = add.f64 %0, %1
+    yield %2
+  }}
+  %0 = constant.f64 0x0p+0
+  for parallel %i0 in 1 {{
+    for serial %i1 in n step 64 carry %1 = %0 {{
+      %2 = load %b0[%i1 * 1]
+      %3 = load %b0[%i1 * 2]
+      %4 = load %b2[%i1 * 1]
+      %5 = quo.i64 %i1, d
+      %6 = rem.i64 %4, %5
+      %7 = add.f64 %2, %3
+{0}      store %b3[%i1 * 1], %6
+      store %b1[%i1 * 1 + 1], %{1}
+      %{2} = add.f64 %1, %{1}
+      yield %{2}
+    }} -> %{3}
+    %{4} = fold %{3} by c0
+    store %b1[%i0 * 1], %{4}
+  }}
+}}
+)",
+                                              body, value - 1, value, value + 1, value + 2));
+  std::mt19937_64 random(17);
+  for (const std::string& target : host_targets()) {
+    const Compiled compiled = compile(target, {&kernel, 1});
+    for (const std::int64_t n : {0, 1, 7, 63, 64, 65, 200, 256})
+      for (const std::int64_t d : {std::int64_t{3}, std::int64_t{-1}, std::int64_t{1} << 53}) {
+        INFO(target << " " << n << " elements, divided by " << d);
+        const auto count = static_cast<std::size_t>(n);
+        Launch launch{{random_buffer(DType::f64, 2 * count + 1, random), random_buffer(DType::f64, count + 1, random),
+                       random_buffer(DType::i64, count, random), random_buffer(DType::i64, count, random)},
+                      {n, d},
+                      {}};
+        check_code(kernel, compiled.code->entry(0), launch);
+      }
+  }
+}
+
 TEST_CASE("the first fault that a kernel meets is the one it returns", "[cpu]") {
   const ir::Kernel kernel = parse(R"(kernel two_checks(%b0: bool read, %b1: bool read; n) {
   for parallel %i0 in n step 64 {
