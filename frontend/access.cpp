@@ -139,7 +139,8 @@ Geometry pair_geometry(Geometry g) {
 }
 
 TensorImpl& checked(const Tensor& tensor) {
-  require(tensor.defined(), "an undefined tensor (default-constructed) has no value");
+  if (!tensor.defined()) [[unlikely]]
+    fail("an undefined tensor (default-constructed) has no value");
   return *tensor.impl();
 }
 

@@ -62,7 +62,7 @@ Tensor weights_along(const Tensor& weight, const Tensor& input) {
 void require_weight(const Tensor& weight, std::int64_t classes) {
   require(!weight.defined() || (weight.dim() == 1 && weight.numel() == classes),
           "weight tensor should be defined either for all {} classes or no classes but got weight tensor of shape: {}", classes,
-          weight.defined() ? sizes_text(weight.sizes()) : "");
+          weight.defined() ? fmt::to_string(sizes_text(weight.sizes())) : "");
 }
 
 // What is lost and how much it weighs, for each target; both [N, 1, d...].
@@ -160,7 +160,7 @@ Tensor cross_entropy(const In& input, const Tensor& target, const Tensor& weight
   require(
       !weight.defined() || (weight.dim() == 1 && weight.numel() == classes),
       "cross_entropy: weight tensor should be defined either for all {} classes or no classes but got weight tensor of shape: {}",
-      classes, weight.defined() ? sizes_text(weight.sizes()) : "");
+      classes, weight.defined() ? fmt::to_string(sizes_text(weight.sizes())) : "");
   return in_compute_type(x, [&](const Tensor& x) {
     if (soft) return soft_cross_entropy(x, target, weight, reduction, label_smoothing);
     return class_cross_entropy(classes_of(x, target, ignore_index), weight, reduction, label_smoothing);

@@ -158,7 +158,7 @@ void require_bias(const Tensor& weight, const Tensor& bias, std::int64_t channel
   require<ShapeError>(
       !bias.defined() || (bias.dim() == 1 && bias.size(0) == channels),
       "Given weight of size {}, expected bias to be 1-dimensional with {} elements, but got bias of size {} instead",
-      sizes_text(weight.sizes()), channels, bias.defined() ? sizes_text(bias.sizes()) : "");
+      sizes_text(weight.sizes()), channels, bias.defined() ? fmt::to_string(sizes_text(bias.sizes())) : "");
 }
 
 void require_fit(const Convolution& c, const Tensor& x, const Tensor& weight, const Tensor& bias) {

@@ -227,8 +227,7 @@ engine::Value record_with_number(ir::Op op, std::span<const In* const> operands,
   return engine::record_taking(op, values, where);
 }
 
-Recorded record_elementwise(ir::Op op, std::span<const In* const> operands, bool keep_order) {
-  const ir::Location where = location(operands[0]->where());
+Recorded record_elementwise(ir::Op op, std::span<const In* const> operands, bool keep_order, ir::Location where) {
   if (plain(op, operands)) {
     std::array<engine::Value, 3> values;
     for (std::size_t i = 0; i < operands.size(); ++i) values[i] = read(*operands[i]->tensor().impl(), where);
@@ -257,7 +256,7 @@ Tensor elementwise(ir::Op op, std::span<const In* const> operands) {
   if (any_complex(operands)) [[unlikely]]
     return complex_elementwise(op, operands);
   const GradientScope call(op == ir::Op::sub && operands[0]->is_scalar() ? GradientName::RsubBackward1 : GradientName::None);
-  Recorded r = record_elementwise(op, operands, true);
+  Recorded r = record_elementwise(op, operands, true, location(operands[0]->where()));
   return is_identity(r.order) ? wrap(std::move(r.value)) : wrap_permuted(std::move(r.value), inverse(r.order));
 }
 
@@ -269,17 +268,21 @@ void require_fits(const TensorImpl& target, std::span<const std::int64_t> wanted
                       sizes_text(sizes), sizes_text(wanted));
 }
 
+[[noreturn]] void refuse_cast(DType result, DType wanted) {
+  fail("result type {} can't be cast to the desired output type {}", info(result).scalar_name, info(wanted).scalar_name);
+}
+
 void write_result(TensorImpl& target, engine::Value value, ir::Location where) {
   const DType result = value.type().dtype, wanted = target.type->dtype;
-  require(can_cast(result, wanted), "result type {} can't be cast to the desired output type {}", info(result).scalar_name,
-          info(wanted).scalar_name);
-  write(target, cast(value, wanted, where), where);
+  if (!can_cast(result, wanted)) [[unlikely]]
+    refuse_cast(result, wanted);
+  if (result != wanted) value = cast(value, wanted, where);
+  write(target, std::move(value), where);
 }
 
 // A result that stands by itself, of whatever dtype.
 void write_tensor(TensorImpl& target, const TensorImpl& result, ir::Location where) {
-  require(can_cast(result.dtype(), target.dtype()), "result type {} can't be cast to the desired output type {}",
-          info(result.dtype()).scalar_name, info(target.dtype()).scalar_name);
+  if (!can_cast(result.dtype(), target.dtype())) refuse_cast(result.dtype(), target.dtype());
   write(target, read_as(result, target.dtype(), where), where);
 }
 
@@ -288,14 +291,15 @@ void write_tensor(TensorImpl& target, const TensorImpl& result, ir::Location whe
 void elementwise_in_place(ir::Op op, Tensor& target, std::span<const In* const> operands) {
   TensorImpl& impl = checked(target);
   const ir::Location where = location(operands[0]->where());
-  require_fits(impl, common_sizes(operands));
+  const auto has_its_sizes = [&](const In* o) { return o->is_scalar() || checked(o->tensor()).type->shape == impl.type->shape; };
+  if (!std::ranges::all_of(operands, has_its_sizes)) require_fits(impl, common_sizes(operands));
   for (const In* operand : operands) require_no_partial_overlap(impl, *operand);
   if (is_complex(impl.dtype()) || any_complex(operands)) [[unlikely]] {
     if (op == ir::Op::abs) fail("In-place abs is not supported for complex tensors.");
     return write_tensor(impl, checked(elementwise(op, operands)), where);
   }
   const engine::FunctionScope call;
-  write_result(impl, record_elementwise(op, operands, false).value, where);
+  write_result(impl, record_elementwise(op, operands, false, where).value, where);
 }
 
 Tensor& write_in_place(Tensor& target, const Tensor& result, const std::source_location& where) {

@@ -94,7 +94,8 @@ Tensor embedding_bag(const In& input, const Tensor& weight, const Tensor& offset
       options.mode);
   require<ValueError>(!per_sample_weights.defined() || per_sample_weights.sizes() == numbers.sizes(),
                       "embedding_bag: If per_sample_weights ({}) is not None, then it must have the same shape as the input ({})",
-                      per_sample_weights.defined() ? sizes_text(per_sample_weights.sizes()) : "", sizes_text(numbers.sizes()));
+                      per_sample_weights.defined() ? fmt::to_string(sizes_text(per_sample_weights.sizes())) : "",
+                      sizes_text(numbers.sizes()));
   Tensor starts = offsets;
   if (numbers.dim() == 2) {
     require<ValueError>(!offsets.defined(),

@@ -143,7 +143,7 @@ Dims index_sizes(const std::vector<Along>& tensors) {
       sizes = broadcast_sizes(sizes, along.index.sizes());
     } catch (const ShapeError&) {
       std::string shapes;
-      for (const Along& each : tensors) shapes += (shapes.empty() ? "" : ", ") + sizes_text(each.index.sizes());
+      for (const Along& each : tensors) shapes += fmt::format("{}{}", shapes.empty() ? "" : ", ", sizes_text(each.index.sizes()));
       fail<IndexError>("shape mismatch: indexing tensors could not be broadcast together with shapes {}", shapes);
     }
   }

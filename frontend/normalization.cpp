@@ -43,7 +43,7 @@ void require_last_dims(const Sizes& sizes, SizesView normalized_shape) {
 void require_shape_of(std::string_view name, const Tensor& affine, SizesView normalized_shape) {
   require(!affine.defined() || affine.sizes() == Sizes(normalized_shape.begin(), normalized_shape.end()),
           "Expected {} to be of same shape as normalized_shape, but got {} of shape {} and normalized_shape = {}", name, name,
-          affine.defined() ? sizes_text(affine.sizes()) : "", sizes_text(normalized_shape));
+          affine.defined() ? fmt::to_string(sizes_text(affine.sizes())) : "", sizes_text(normalized_shape));
 }
 
 Sizes last_dims(std::size_t count) {
@@ -122,7 +122,7 @@ Tensor group_norm(const In& x, std::int64_t num_groups, const Tensor& weight, co
     require(
         !tensor.defined() || (tensor.dim() == 1 && tensor.numel() == channels),
         "Expected {} to be a vector of size equal to the number of channels in input, but got {} of shape {} and input of shape {}",
-        name, name, tensor.defined() ? sizes_text(tensor.sizes()) : "", sizes_text(sizes));
+        name, name, tensor.defined() ? fmt::to_string(sizes_text(tensor.sizes())) : "", sizes_text(sizes));
   require_float("GroupNormKernelImpl", self);
   if (self.numel() == 0) return self.clone();
   return in_compute_type(self, [&](const Tensor& x) {

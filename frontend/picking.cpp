@@ -268,8 +268,8 @@ Tensor& PickingMethods::index_add_(std::int64_t dim, const Tensor& index, const 
           "index_add_(): self ({}) and source ({}) must have the same scalar type", info(x.dtype()).torch_name,
           source.is_scalar() ? "" : info(source.tensor().dtype()).torch_name);
   require(source.is_scalar() || source.tensor().dim() == 0 || source.tensor().dim() == x.dim(),
-          "index_add_(): source {} and self {} differ in dims", source.is_scalar() ? "" : sizes_text(source.tensor().sizes()),
-          sizes_text(x.sizes()));
+          "index_add_(): source {} and self {} differ in dims",
+          source.is_scalar() ? "" : fmt::to_string(sizes_text(source.tensor().sizes())), sizes_text(x.sizes()));
   const Tensor added = source.is_scalar() ? full({}, source.scalar(), {x.dtype()}) : source.tensor();
   const Tensor scaled = alpha == 1 ? added : mul(In(added, source.where()), In(full({}, alpha, {x.dtype()}), source.where()));
   write_at(checked(x), slice_positions(s, source.where(), Outside::named),
@@ -442,7 +442,7 @@ Tensor with_view_written(const In& x, const In& source, Tensor (*view)(const Ten
   Tensor target = view(copy, arguments);
   require(source.is_scalar() || source.tensor().sizes() == target.sizes(),
           "expected src to have a size equal to the slice of self. src size = {}, slice size = {}",
-          source.is_scalar() ? "[]" : sizes_text(source.tensor().sizes()), sizes_text(target.sizes()));
+          source.is_scalar() ? "[]" : fmt::to_string(sizes_text(source.tensor().sizes())), sizes_text(target.sizes()));
   target.copy_(source);
   return copy;
 }

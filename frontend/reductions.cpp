@@ -67,12 +67,12 @@ Operand in_storage_order(const Tensor& x, AxisMask mask, ir::Location where) {
   return {permute(as_it_is.value, axes, where), sorted};
 }
 
-// Before a reduction to `dtype`, and after it again: rows count in int64 where they are given integers or bool.
 Tensor converted(const Tensor& x, std::optional<DType> dtype) { return dtype ? x.to(*dtype) : x; }
 
+// Converted before the reduction, and after it again: rows count in int64 where they are given integers or bool.
 Tensor accumulate(ir::Op op, const Tensor& x, DimsView dims, bool keepdim, std::optional<DType> dtype) {
-  const Tensor total = reduce(op, converted(x, dtype), axis_mask(dims, x.dim()), keepdim);
-  return converted(total, dtype);
+  const AxisMask mask = axis_mask(dims, x.dim());
+  return dtype ? reduce(op, x.to(*dtype), mask, keepdim).to(*dtype) : reduce(op, x, mask, keepdim);
 }
 
 constexpr std::string_view no_dim =

@@ -4,13 +4,13 @@
 
 #include "frontend/autograd/tracking.h"
 #include "frontend/engine/state.h"
+#include "frontend/engine/thread_state.h"
 #include "frontend/tensor_impl.h"
 
 namespace braze {
 
 namespace {
 
-thread_local Trace* active_trace = nullptr;
 std::atomic<std::uint64_t> traces_begun{0};
 
 std::int64_t bytes_of(const engine::Value& value) {
@@ -59,15 +59,15 @@ void Storage::let_go(const engine::Value& value) {
 }
 
 const engine::Value& Storage::value() const {
-  if (active_trace && active_trace->existed(*this)) [[unlikely]]
-    return active_trace->captured(*this).current;
+  if (engine::thread_state.trace && engine::thread_state.trace->existed(*this)) [[unlikely]]
+    return engine::thread_state.trace->captured(*this).current;
   return value_;
 }
 
 std::uint64_t Storage::generation() const {
   constexpr std::uint64_t traced = std::uint64_t{1} << 63;
-  if (active_trace && active_trace->existed(*this)) [[unlikely]]
-    return traced | active_trace->captured(*this).writes;
+  if (engine::thread_state.trace && engine::thread_state.trace->existed(*this)) [[unlikely]]
+    return traced | engine::thread_state.trace->captured(*this).writes;
   return static_cast<std::uint64_t>(version_);
 }
 
@@ -85,7 +85,8 @@ engine::Value Storage::value(DType surface) const {
 void Storage::resize(std::int64_t count, DType type) {
   if (is_complex(type)) return resize(2 * count, component_type(type));
   require(!value_->shared.load(std::memory_order_relaxed), "Trying to resize storage that is not resizable");
-  require(!(active_trace && active_trace->existed(*this)), "a storage from outside cannot be resized while a function is traced");
+  require(!(engine::thread_state.trace && engine::thread_state.trace->existed(*this)),
+          "a storage from outside cannot be resized while a function is traced");
   require_writable();
   const std::int64_t flat[] = {elements(type)};
   const engine::Value operands[] = {reshape(value(type), flat, {}), engine::constant(to_literal(0, type))};
@@ -108,9 +109,10 @@ engine::Value Storage::completed(const engine::Value& value) const {
 
 void Storage::set(engine::Value value) {
   if (bytes_of(value) < bytes()) value = completed(value);
-  invariant(bytes_of(value) == bytes(), "a write of {} bytes into a storage of {}", bytes_of(value), bytes());
-  if (active_trace && active_trace->existed(*this)) [[unlikely]] {
-    Trace::Captured& captured = active_trace->captured(*this);
+  if (bytes_of(value) != bytes()) [[unlikely]]
+    invariant(false, "a write of {} bytes into a storage of {}", bytes_of(value), bytes());
+  if (engine::thread_state.trace && engine::thread_state.trace->existed(*this)) [[unlikely]] {
+    Trace::Captured& captured = engine::thread_state.trace->captured(*this);
     captured.current = std::move(value);
     ++captured.writes;
     return;
@@ -137,7 +139,8 @@ void Storage::set(engine::Value value) {
 }
 
 void Storage::require_writable() const {
-  require(!read_only_, "this tensor's memory is read-only; clone() it before writing to it");
+  if (read_only_) [[unlikely]]
+    fail("this tensor's memory is read-only; clone() it before writing to it");
 }
 
 // A write that has not succeeded keeps its operands: the first is the version before it. What is written on a failed version
@@ -200,7 +203,8 @@ void Storage::unshare() {
 }
 
 bool Storage::writes_at_once() const {
-  return value_->shared.load(std::memory_order_relaxed) && !(active_trace && active_trace->existed(*this));
+  return value_->shared.load(std::memory_order_relaxed) &&
+         !(engine::thread_state.trace && engine::thread_state.trace->existed(*this));
 }
 
 void Storage::write_at_once(const Geometry& g, const engine::Value& value) {
@@ -229,9 +233,11 @@ void Storage::write_at_once(const Geometry& g, const engine::Value& value) {
   }
 }
 
-Trace::Trace() : start_(traces_begun.fetch_add(1, std::memory_order_relaxed) + 1), outer_(active_trace) { active_trace = this; }
-Trace::~Trace() { active_trace = outer_; }
-Trace* Trace::active() { return active_trace; }
+Trace::Trace() : start_(traces_begun.fetch_add(1, std::memory_order_relaxed) + 1), outer_(engine::thread_state.trace) {
+  engine::thread_state.trace = this;
+}
+Trace::~Trace() { engine::thread_state.trace = outer_; }
+Trace* Trace::active() { return engine::thread_state.trace; }
 
 Trace::Captured& Trace::captured(const Storage& storage) {
   for (Captured& c : captured_)

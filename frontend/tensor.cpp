@@ -14,9 +14,7 @@ Tensor::Tensor(const Tensor& other) : impl_(other.impl_) {
   if (impl_) impl_->retain();
 }
 
-Tensor::~Tensor() {
-  if (impl_) impl_->drop();
-}
+void Tensor::release() { impl_->drop(); }
 
 Tensor& Tensor::operator=(const Tensor& other) & {
   Tensor copy(other);

@@ -275,7 +275,11 @@ ir::Literal to_literal(Scalar scalar, DType type);
 
 ir::Type make_type(DType type, std::span<const std::int64_t> sizes);
 Dims sizes_of(const ir::Type& type);
-std::string sizes_text(std::span<const std::int64_t> sizes);  // "[2, 3]"
+// "[2, 3]", written where a message is formatted: what is never thrown costs nothing. The sizes must live as long.
+struct SizesText {
+  std::span<const std::int64_t> sizes;
+};
+inline SizesText sizes_text(std::span<const std::int64_t> sizes) { return {sizes}; }
 
 // A dim in [-rank, rank) as [0, rank); rank 0 allows -1 and 0. Throws IndexError in PyTorch's words.
 std::int64_t wrap_dim(std::int64_t dim, std::int64_t rank);
@@ -285,3 +289,12 @@ Dims broadcast_sizes(std::span<const std::int64_t> a, std::span<const std::int64
 std::int64_t checked_numel(std::span<const std::int64_t> sizes);
 
 }  // namespace braze
+
+template <>
+struct fmt::formatter<braze::SizesText> {
+  constexpr auto parse(format_parse_context& context) { return context.begin(); }
+  template <class Context>
+  auto format(const braze::SizesText& text, Context& context) const {
+    return fmt::format_to(context.out(), "[{}]", fmt::join(text.sizes, ", "));
+  }
+};

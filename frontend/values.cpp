@@ -3,14 +3,13 @@
 #include <cstring>
 
 #include "frontend/engine/host.h"
+#include "frontend/engine/thread_state.h"
 #include "frontend/source_line.h"
 #include "frontend/tensor_impl.h"
 
 namespace braze {
 
 namespace {
-
-thread_local const ir::Location* source_line = nullptr;
 
 // The host's line, where a host language runs; else the C++ line.
 ir::Location spelled_out(const std::source_location& where) {
@@ -21,24 +20,26 @@ ir::Location spelled_out(const std::source_location& where) {
 
 }  // namespace
 
-ir::Location location(const std::source_location& where) { return source_line ? *source_line : spelled_out(where); }
-
-// A nested one is asked for no line: looking one up costs as much as recording an op.
-SourceLine::SourceLine(const std::source_location& where) : outermost_(source_line == nullptr) {
-  if (!outermost_) return;
-  where_ = spelled_out(where);
-  source_line = &where_;
+ir::Location location(const std::source_location& where) {
+  return engine::thread_state.source_line ? *engine::thread_state.source_line : spelled_out(where);
 }
 
-SourceLine::SourceLine(ir::Location where) : where_(where), outermost_(source_line == nullptr) {
-  if (outermost_) source_line = &where_;
+// A nested one is asked for no line: looking one up costs as much as recording an op.
+SourceLine::SourceLine(const std::source_location& where) : outermost_(engine::thread_state.source_line == nullptr) {
+  if (!outermost_) return;
+  where_ = spelled_out(where);
+  engine::thread_state.source_line = &where_;
+}
+
+SourceLine::SourceLine(ir::Location where) : where_(where), outermost_(engine::thread_state.source_line == nullptr) {
+  if (outermost_) engine::thread_state.source_line = &where_;
 }
 
 SourceLine::~SourceLine() {
-  if (outermost_) source_line = nullptr;
+  if (outermost_) engine::thread_state.source_line = nullptr;
 }
 
-const ir::Location* SourceLine::current() { return source_line; }
+const ir::Location* SourceLine::current() { return engine::thread_state.source_line; }
 
 ir::Type make_type(DType type, std::span<const std::int64_t> sizes) {
   ir::Type out{type, {}};
@@ -57,8 +58,6 @@ Dims sizes_of(const ir::Type& type) {
   for (const ir::Extent& e : type.shape) out.push_back(e.number());
   return out;
 }
-
-std::string sizes_text(std::span<const std::int64_t> sizes) { return fmt::format("[{}]", fmt::join(sizes, ", ")); }
 
 Dims contiguous_strides(std::span<const std::int64_t> sizes) {
   Dims strides(sizes.size());

@@ -601,9 +601,10 @@ std::span<const std::string> Equality::symbol_names() const { return {}; }
 
 void infer(Op op, const Attributes& attributes, Operands in, std::span<Type> out, Equality& equality) {
   const Site site{op, in, out, equality};
-  invariant(arity(op) < 0 || static_cast<std::size_t>(arity(op)) == in.size(), "{} takes {} operands, not {}", name(op), arity(op),
-            in.size());
-  invariant(kind(attributes) == info(op).attributes, "{} carries attributes of another op", name(op));
+  if (arity(op) >= 0 && static_cast<std::size_t>(arity(op)) != in.size()) [[unlikely]]
+    invariant(false, "{} takes {} operands, not {}", name(op), arity(op), in.size());
+  if (kind(attributes) != info(op).attributes) [[unlikely]]
+    invariant(false, "{} carries attributes of another op", name(op));
   switch (op) {
 #define BRAZE_UNARY(name, accepts, result) case Op::name:
 #define BRAZE_BINARY(name, accepts, result, algebra) case Op::name:

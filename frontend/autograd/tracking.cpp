@@ -171,7 +171,7 @@ void require_no_leaf(const TensorImpl& tensor) {
 }
 
 void set_written(TensorImpl& tensor, engine::Value value) {
-  const engine::Value before = tensor.storage->value();
+  const engine::Value& before = tensor.storage->value();
   if (tensor.autograd && tensor.autograd->unnoticed_by)
     tensor.autograd->unnoticed_by->overwritten = true;
   else if (tensor.leaf)

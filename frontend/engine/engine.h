@@ -153,6 +153,7 @@ std::shared_ptr<const Compiled> find_or_build(const Walk& walk, const WalkOption
 // Gathers buffers, symbols and scalars and runs; `results` has one buffer an output of the walk.
 runtime::Failure run(const Compiled& compiled, const Walk& walk, std::span<runtime::Buffer> results);
 
+// `recorded` knows of other threads' ops once these threads evaluate.
 struct Statistics {
   std::uint64_t recorded, evaluations, hits, compilations;
 };

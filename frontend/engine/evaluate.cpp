@@ -1,9 +1,11 @@
 #include <algorithm>
+#include <utility>
 
 #include "frontend/engine/engine.h"
 #include "frontend/engine/failures.h"
 #include "frontend/engine/host.h"
 #include "frontend/engine/state.h"
+#include "frontend/engine/thread_state.h"
 #include "ir/error.h"
 
 namespace braze::engine {
@@ -120,7 +122,8 @@ std::int64_t kernels_of(const ir::Program& program) {
 }
 
 void evaluate_all(std::span<const Value> values, const WalkOptions& options) {
-  recorded_since_evaluation() = 0;
+  counters().recorded.fetch_add(static_cast<std::uint64_t>(std::exchange(thread_state.recorded_since_evaluation, 0)),
+                                std::memory_order_relaxed);
   // Not thread_local: evaluating may record (a host executor, a log sink), and recording may evaluate.
   Walk found;
   std::unique_lock lock(engine_state().mutex);
@@ -249,7 +252,8 @@ void throw_failure(const runtime::Failure& failure, const ir::Program& program) 
 
 Statistics statistics() {
   const Counters& c = counters();
-  return {c.recorded.load(), c.evaluations.load(), c.hits.load(), c.compilations.load()};
+  const auto recent = static_cast<std::uint64_t>(thread_state.recorded_since_evaluation);
+  return {c.recorded.load() + recent, c.evaluations.load(), c.hits.load(), c.compilations.load()};
 }
 
 }  // namespace braze::engine

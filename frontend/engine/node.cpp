@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <new>
-#include <vector>
+#include <utility>
 
 #include "frontend/engine/failures.h"
 #include "frontend/engine/pool.h"
 #include "frontend/engine/state.h"
+#include "frontend/engine/thread_state.h"
 #include "ir/error.h"
 #include "ir/meaning.h"
 
@@ -56,33 +57,18 @@ Node* Node::create_taking(ir::Op op, std::span<Value> in, unsigned results, ir::
   return build(op, in, results, location);
 }
 
-namespace {
-
-// A list that each thread keeps, so that dropping nodes allocates nothing; at a thread's end it may be gone before its last tensors are.
-struct KeptList {
-  std::vector<Node*> nodes;
-  ~KeptList() { over = true; }
-  static thread_local bool over;
-};
-thread_local bool KeptList::over = false;
-
-}  // namespace
-
-// Operands whose last reference this was are put on the list instead of being destroyed from within their user.
+// Operands whose last reference this was are put on the thread's list instead of being destroyed from within their user.
 void Node::destroy(Node* root) {
-  thread_local std::vector<Node*>* outermost = nullptr;  // the list of the call that is at work
-  if (outermost) return outermost->push_back(root);
-  thread_local KeptList kept;
-  std::vector<Node*> last;
-  std::vector<Node*>& doomed = KeptList::over ? last : kept.nodes;
-  outermost = &doomed;
-  doomed.push_back(root);
-  while (!doomed.empty()) {
-    Node* node = doomed.back();
-    doomed.pop_back();
+  ThreadState& thread = thread_state;
+  const auto doom = [&thread](Node* node) { node->next_doomed = std::exchange(thread.doomed, node); };
+  doom(root);
+  if (thread.destroying) return;
+  thread.destroying = true;
+  while (Node* node = thread.doomed) {
+    thread.doomed = node->next_doomed;
     for (Value& v : node->in()) {
       Node* operand = v.node();
-      if (v.release() && was_last(operand->references)) doomed.push_back(operand);
+      if (v.release() && was_last(operand->references)) doom(operand);
     }
     if (node->state.load(std::memory_order_relaxed) == State::failed) forget_failure(node);
     if (node->has(observed)) forget_observed(node);
@@ -95,7 +81,7 @@ void Node::destroy(Node* root) {
     else
       ::operator delete(static_cast<void*>(node));
   }
-  outermost = nullptr;
+  thread.destroying = false;
 }
 
 void Node::sever() {

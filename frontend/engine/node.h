@@ -32,8 +32,10 @@ class Shared {
  public:
   Shared() = default;
   static Shared make(T value) { return Shared(new Cell{1, std::move(value)}); }
+  // One that lives for ever: nobody counts references to it.
+  static Shared make_eternal(T value) { return Shared(new Cell{eternal, std::move(value)}); }
   Shared(const Shared& other) : cell_(other.cell_) {
-    if (cell_) cell_->references.fetch_add(1, std::memory_order_relaxed);
+    if (cell_ && !is_eternal()) cell_->references.fetch_add(1, std::memory_order_relaxed);
   }
   Shared(Shared&& other) noexcept : cell_(std::exchange(other.cell_, nullptr)) {}
   Shared& operator=(Shared other) noexcept {
@@ -41,7 +43,7 @@ class Shared {
     return *this;
   }
   ~Shared() {
-    if (cell_ && was_last(cell_->references)) delete cell_;
+    if (cell_ && !is_eternal() && was_last(cell_->references)) delete cell_;
   }
   explicit operator bool() const { return cell_ != nullptr; }
   const T& operator*() const { return cell_->value; }
@@ -57,6 +59,8 @@ class Shared {
     static void* operator new(std::size_t) { return Pool<sizeof(Cell)>::allocate(); }
     static void operator delete(void* block) { Pool<sizeof(Cell)>::release(block); }
   };
+  static constexpr std::uint32_t eternal = ~std::uint32_t{0};
+  bool is_eternal() const { return cell_->references.load(std::memory_order_relaxed) == eternal; }
   explicit Shared(Cell* cell) : cell_(cell) {}
   Cell* cell_ = nullptr;
 };
@@ -151,7 +155,10 @@ class Node {
   std::uint16_t call = 0;
   std::uint8_t name = 0;
   std::atomic<std::uint8_t> flags{0};
-  const char* file = nullptr;
+  union {
+    const char* file = nullptr;
+    Node* next_doomed;  // of a node that waits for its destruction
+  };
   PerResult<TypeRef> types;
   AttributesRef attributes;           // none where the op's attributes follow from the type: expand, reshape, iota
   std::uint64_t bits = 0;             // a scalar parameter's or a constant's
@@ -164,7 +171,9 @@ class Node {
   static constexpr std::uint8_t observed = 8;       // a hook waits for its gradient (frontend/autograd)
   static constexpr std::uint8_t has_gradient = 16;  // `bits` is a Gradient, owned. 32, 64: same_step, swallowed
   bool has(std::uint8_t flag) const { return (flags.load(std::memory_order_relaxed) & flag) != 0; }
-  void mark_as(std::uint8_t flag) { flags.fetch_or(flag, std::memory_order_relaxed); }
+  void mark_as(std::uint8_t flag) {
+    if ((flags.load(std::memory_order_relaxed) & flag) != flag) flags.fetch_or(flag, std::memory_order_relaxed);
+  }
   // Whether a backward pass may still read the operands.
   bool keeps_operands() const { return (flags.load(std::memory_order_relaxed) & (differentiable | freed)) == differentiable; }
   Gradient* gradient() const { return has(has_gradient) ? reinterpret_cast<Gradient*>(bits) : nullptr; }

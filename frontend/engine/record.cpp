@@ -6,19 +6,13 @@
 #include "frontend/engine/engine.h"
 #include "frontend/engine/number.h"
 #include "frontend/engine/state.h"
+#include "frontend/engine/thread_state.h"
 #include "ir/error.h"
 
 namespace braze::engine {
 
 namespace {
 
-thread_local bool eager_scope = false;
-thread_local int tracing_depth = 0;
-thread_local bool grad_mode = true;
-thread_local struct {
-  std::uint16_t call = 0, calls = 0;
-  std::uint8_t name = 0;
-} function_scope;
 void (*forget_observer)(const Node*) = nullptr;
 
 std::int64_t environment_number(const char* name, std::int64_t otherwise) {
@@ -54,12 +48,12 @@ void keep_within_limits(std::span<const Value> in) {
   for (const Value& v : in)
     if (!v->evaluated() && (!tallest || v->height > (*tallest)->height)) tallest = &v;
   if (!tallest || tracing()) return;
-  const bool tall = (*tallest)->height >= limits().height, wide = recorded_since_evaluation() >= limits().nodes;
+  const bool tall = (*tallest)->height >= limits().height, wide = thread_state.recorded_since_evaluation >= limits().nodes;
   if (!tall && !wide && pinned_bytes().load(std::memory_order_relaxed) <= limits().pinned_bytes) return;
   if (explains(Explain::flush))
     log(fmt::format("flush: {} at {}",
                     tall   ? fmt::format("{} pending ops in a row", (*tallest)->height)
-                    : wide ? fmt::format("{} ops recorded", recorded_since_evaluation())
+                    : wide ? fmt::format("{} ops recorded", thread_state.recorded_since_evaluation)
                            : "pinned memory",
                     ir::text((*tallest)->location())));
   evaluate({tallest, 1});
@@ -107,21 +101,20 @@ void mark_differentiable(Node* node) {
   if (std::none_of(node->in().begin(), node->in().end(), [](const Value& v) { return v.differentiable(); })) return;
   if (!has_derivative(*node)) return;
   node->mark_as(Node::differentiable);
-  node->call = function_scope.call;
-  node->name = function_scope.name;
+  node->call = thread_state.function_scope.call;
+  node->name = thread_state.function_scope.name;
   for (const Value& v : node->in()) v->mark_as(Node::kept);
 }
 
 Value finish(Node* node) {
-  counters().recorded.fetch_add(1, std::memory_order_relaxed);
-  ++recorded_since_evaluation();
+  ++thread_state.recorded_since_evaluation;
   Value value = Value::adopt(node);
   const bool shared = reads_shared_memory(node);
-  if (grad_mode) mark_differentiable(node);
-  if (!shared && !eager_scope) return value;
+  if (thread_state.grad_mode) mark_differentiable(node);
+  if (!shared && !thread_state.eager) return value;
   if (shared && renames(node->op))
     node->shared.store(true, std::memory_order_relaxed);
-  else if (!tracing_depth && !renames(node->op)) {
+  else if (!thread_state.tracing_depth && !renames(node->op)) {
     evaluate({&value, 1});
     if (shared) keep_apart(*node);
   }
@@ -129,7 +122,7 @@ Value finish(Node* node) {
 }
 
 // `in` is taken over where V is Value, shared where it is const; so are the attributes that are kept.
-template <class V>
+template <unsigned most_results, class V>
 Value create(ir::Op op, std::span<V> in, ir::Attributes& attributes, bool keep_attributes, ir::Location location) {
   constexpr std::size_t usual = 4;
   const ir::Type* few[usual];
@@ -140,8 +133,8 @@ Value create(ir::Op op, std::span<V> in, ir::Attributes& attributes, bool keep_a
     types = many.data();
   }
   for (std::size_t i = 0; i < in.size(); ++i) types[i] = &in[i].type();
-  ir::Type out[ir::max_results];
-  const unsigned results = ir::info(op).results;
+  ir::Type out[most_results];
+  const unsigned results = most_results == 1 ? 1 : ir::info(op).results;
   ir::infer(op, attributes, {types, in.size()}, {out, results});
   keep_within_limits(in);
   Node* node;
@@ -150,23 +143,28 @@ Value create(ir::Op op, std::span<V> in, ir::Attributes& attributes, bool keep_a
   else
     node = Node::create_taking(op, in, results, location);
   for (unsigned r = 0; r < results; ++r) {
-    invariant(!is_complex(out[r].dtype), "{} of a complex dtype, which the IR has not", ir::name(op));
+    if (is_complex(out[r].dtype)) [[unlikely]]
+      invariant(false, "{} of a complex dtype, which the IR has not", ir::name(op));
     node->types[r] = share_type(std::move(out[r]), node->in());
   }
   if (keep_attributes) node->attributes = AttributesRef::make(std::move(attributes));
   return finish(node);
 }
 
+template <class V>
+Value create(ir::Op op, std::span<V> in, ir::Attributes& attributes, bool keep_attributes, ir::Location location) {
+  if (ir::info(op).results == 1) [[likely]]
+    return create<1>(op, in, attributes, keep_attributes, location);
+  return create<ir::max_results>(op, in, attributes, keep_attributes, location);
+}
+
 }  // namespace
+
+BRAZE_THREAD_LOCAL ThreadState thread_state;
 
 std::atomic<std::int64_t>& pinned_bytes() {
   static std::atomic<std::int64_t> bytes{0};
   return bytes;
-}
-
-std::int64_t& recorded_since_evaluation() {
-  thread_local std::int64_t nodes = 0;
-  return nodes;
 }
 
 Counters& counters() {
@@ -185,14 +183,24 @@ Limits& limits() {
   return instance;
 }
 
+namespace {
+
+// Never destroyed: ops may be recorded after static destruction began.
+union Undying {
+  ir::Attributes attributes;
+  constexpr Undying() : attributes() {}
+  constexpr ~Undying() {}
+};
+constinit Undying none;
+
+}  // namespace
+
 Value record(ir::Op op, std::span<const Value> in, ir::Location location) {
-  ir::Attributes none = ir::None{};
-  return create(op, in, none, false, location);
+  return create(op, in, none.attributes, false, location);
 }
 
 Value record_taking(ir::Op op, std::span<Value> in, ir::Location location) {
-  ir::Attributes none = ir::None{};
-  return create(op, in, none, false, location);
+  return create(op, in, none.attributes, false, location);
 }
 
 Value record(ir::Op op, std::span<const Value> in, ir::Attributes attributes, ir::Location location) {
@@ -205,7 +213,8 @@ Value record_to_shape(ir::Op op, const Value& in, TypeRef type, ir::Location loc
   const ir::Type* operand = &in.type();
   ir::Type out;
   ir::infer(op, attributes, {&operand, 1}, {&out, 1});
-  invariant(out == *type, "{} to a type of another dtype", ir::name(op));
+  if (!(out == *type)) [[unlikely]]
+    invariant(false, "{} to a type of another dtype", ir::name(op));
   keep_within_limits({&in, 1});
   Node* node = Node::create(op, {&in, 1}, 1, location);
   node->types[0] = std::move(type);
@@ -224,8 +233,7 @@ Value number(ir::Literal value, TypeRef type, ir::Location location) {
   Value scalar = scalar_argument(value);
   Node* node = Node::create_taking(ir::Op::expand, {&scalar, 1}, 1, location);
   node->types[0] = std::move(type);
-  counters().recorded.fetch_add(1, std::memory_order_relaxed);
-  ++recorded_since_evaluation();
+  ++thread_state.recorded_since_evaluation;
   return Value::adopt(node);
 }
 
@@ -262,10 +270,11 @@ Value owned(const Value& value) {
 }
 
 const TypeRef& scalar_type(DType type) {
-  invariant(!is_complex(type), "a scalar of a complex dtype, which the IR has not");
+  if (is_complex(type)) [[unlikely]]
+    invariant(false, "a scalar of a complex dtype, which the IR has not");
   static const auto* types = [] {
     auto* all = new std::array<TypeRef, dtype_count>;
-    for (DType t : all_dtypes) (*all)[static_cast<std::size_t>(t)] = TypeRef::make(ir::Type{t, {}});
+    for (DType t : all_dtypes) (*all)[static_cast<std::size_t>(t)] = TypeRef::make_eternal(ir::Type{t, {}});
     return all;
   }();
   return (*types)[static_cast<std::size_t>(type)];
@@ -275,7 +284,7 @@ const AttributesRef& scalar_attributes(DType type) {
   static const auto* attributes = [] {
     auto* all = new std::array<AttributesRef, dtype_count>;
     for (DType t : all_dtypes)
-      (*all)[static_cast<std::size_t>(t)] = AttributesRef::make(ir::Parameter{ir::Parameter::Kind::scalar, 0, t, {}});
+      (*all)[static_cast<std::size_t>(t)] = AttributesRef::make_eternal(ir::Parameter{ir::Parameter::Kind::scalar, 0, t, {}});
     return all;
   }();
   return (*attributes)[static_cast<std::size_t>(type)];
@@ -285,10 +294,9 @@ Value identity(const Value& value, bool differentiable, Gradient* gradient) {
   Node* node = Node::create(ir::Op::reshape, {&value, 1}, 1, value->location());
   node->types[0] = value.type_ref();
   node->shared.store(value->shared.load(std::memory_order_relaxed), std::memory_order_relaxed);
-  counters().recorded.fetch_add(1, std::memory_order_relaxed);
-  ++recorded_since_evaluation();
-  node->call = function_scope.call;
-  node->name = function_scope.name;
+  ++thread_state.recorded_since_evaluation;
+  node->call = thread_state.function_scope.call;
+  node->name = thread_state.function_scope.name;
   if (differentiable) node->mark_as(Node::differentiable);
   if (gradient) {
     node->bits = reinterpret_cast<std::uintptr_t>(gradient);
@@ -305,17 +313,17 @@ ir::Attributes attributes_of(const Node& node) {
   return ir::None{};
 }
 
-bool grad_enabled() { return grad_mode; }
-void set_grad_enabled(bool on) { grad_mode = on; }
+bool grad_enabled() { return thread_state.grad_mode; }
+void set_grad_enabled(bool on) { thread_state.grad_mode = on; }
 
-FunctionScope::FunctionScope(std::uint8_t name) : outermost_(function_scope.call == 0) {
+FunctionScope::FunctionScope(std::uint8_t name) : outermost_(thread_state.function_scope.call == 0) {
   if (!outermost_) return;
-  if (++function_scope.calls == 0) ++function_scope.calls;
-  function_scope.call = function_scope.calls;
-  function_scope.name = name;
+  if (++thread_state.function_scope.calls == 0) ++thread_state.function_scope.calls;
+  thread_state.function_scope.call = thread_state.function_scope.calls;
+  thread_state.function_scope.name = name;
 }
 FunctionScope::~FunctionScope() {
-  if (outermost_) function_scope.call = function_scope.name = 0;
+  if (outermost_) thread_state.function_scope.call = thread_state.function_scope.name = 0;
 }
 
 void set_observer(void (*forget)(const Node*)) { forget_observer = forget; }
@@ -323,11 +331,11 @@ void forget_observed(const Node* node) {
   if (forget_observer) forget_observer(node);
 }
 
-bool eager() { return eager_scope; }
-void set_eager(bool on) { eager_scope = on; }
+bool eager() { return thread_state.eager; }
+void set_eager(bool on) { thread_state.eager = on; }
 
-Tracing::Tracing() { ++tracing_depth; }
-Tracing::~Tracing() { --tracing_depth; }
-bool tracing() { return tracing_depth > 0; }
+Tracing::Tracing() { ++thread_state.tracing_depth; }
+Tracing::~Tracing() { --thread_state.tracing_depth; }
+bool tracing() { return thread_state.tracing_depth > 0; }
 
 }  // namespace braze::engine

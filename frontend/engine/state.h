@@ -24,9 +24,6 @@ Counters& counters();
 // Bytes of evaluated buffers that only pending nodes own.
 std::atomic<std::int64_t>& pinned_bytes();
 
-// Nodes that this thread has recorded since it evaluated last.
-std::int64_t& recorded_since_evaluation();
-
 // One of Node's flags: an evaluation has computed the node. Needing it again, pending as it still is, says that a state goes on from
 // step to step unread; see choose_outputs.
 inline constexpr std::uint8_t swallowed = 64;

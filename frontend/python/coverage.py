@@ -28,7 +28,7 @@ def read_names():
 
 def has(module, path, name):
     if path == "Tensor":
-        return name in dir(type(module)) or any(name in vars(c) for c in type(module).__mro__)
+        return hasattr(type(module), name)
     try:
         getattr(module, name)
         return True

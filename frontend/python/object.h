@@ -100,6 +100,7 @@ inline bool is_tensor(PyObject* p) { return Py_TYPE(p) == tensor_type || PyType_
 inline Tensor& tensor_of(PyObject* p) { return reinterpret_cast<TensorObject*>(p)->tensor; }
 // The Python object that stands for the tensor: always the same one while it lives.
 PyObject* wrap(const Tensor& tensor);
+PyObject* wrap(Tensor&& tensor);
 // A new object of a subclass for a tensor that has none yet.
 PyObject* wrap_as(PyTypeObject* type, const Tensor& tensor);
 

@@ -304,6 +304,7 @@ bool Signature::bind(PyObject* self, PyObject* const* args, std::size_t count, P
 // ---- results ----
 
 PyObject* to_python(const Tensor& tensor) { return wrap(tensor); }
+PyObject* to_python(Tensor&& tensor) { return wrap(std::move(tensor)); }
 PyObject* to_python(bool value) { return Py_NewRef(value ? Py_True : Py_False); }
 PyObject* to_python(double value) { return PyFloat_FromDouble(value); }
 PyObject* to_python(const Scalar& value) { return from_scalar(value); }

@@ -124,6 +124,7 @@ class Arguments {
 
 // ---- results: a new reference ----
 PyObject* to_python(const Tensor& tensor);
+PyObject* to_python(Tensor&& tensor);
 PyObject* to_python(const std::vector<Tensor>& tensors);
 PyObject* to_python(bool value);
 PyObject* to_python(double value);

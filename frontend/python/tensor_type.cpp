@@ -62,12 +62,12 @@ void deallocate(PyObject* object) {
   Py_DECREF(type);
 }
 
-PyObject* finish(TensorObject* self, const Tensor& tensor) {
+PyObject* finish(TensorObject* self, Tensor tensor) {
   if (!self) return nullptr;
-  new (&self->tensor) Tensor(tensor);
+  tensor.set_host_object(self);
+  new (&self->tensor) Tensor(std::move(tensor));
   self->dict = nullptr;
   self->weak_references = nullptr;
-  tensor.set_host_object(self);
   return reinterpret_cast<PyObject*>(self);
 }
 
@@ -457,6 +457,12 @@ PyType_Spec spec{"braze.Tensor", sizeof(TensorObject), 0, Py_TPFLAGS_DEFAULT | P
 
 }  // namespace
 
+PyObject* wrap(Tensor&& tensor) {
+  if (!tensor.defined()) Py_RETURN_NONE;
+  if (void* existing = tensor.host_object()) return Py_NewRef(static_cast<PyObject*>(existing));
+  return finish(allocate(), std::move(tensor));
+}
+
 PyObject* wrap(const Tensor& tensor) {
   if (!tensor.defined()) Py_RETURN_NONE;
   if (void* existing = tensor.host_object()) return Py_NewRef(static_cast<PyObject*>(existing));
@@ -470,6 +476,7 @@ PyObject* wrap_as(PyTypeObject* type, const Tensor& tensor) {
 
 void add_tensor_type(PyObject* module) {
   tensor_type = reinterpret_cast<PyTypeObject*>(Object::steal(PyType_FromSpec(&spec)).release());
+  tensor_type->tp_name = "Tensor";  // as PyTorch's messages call it
   check(PyModule_AddObjectRef(module, "Tensor", reinterpret_cast<PyObject*>(tensor_type)));
 }
 

@@ -46,7 +46,7 @@ PYTHON = {
 def without_reason(space, module, has):
     excused = {name for names in PYTHON.get(space, {}).values() for name in names.split()}
     spelt = SPELT.get(space, {})
-    names = getattr(module, "__all__", None) or [n for n in dir(module) if not n.startswith("_")]
+    names = getattr(module, "__all__", None) or [n for n in dir(module) if not n.startswith("_") and hasattr(module, n)]
     missing = [n for n in names if n not in excused and not has(spelt.get(n, n))]
     idle = sorted(n for n in excused | set(spelt) if n not in names)
     needless = sorted(n for n in excused if has(n))

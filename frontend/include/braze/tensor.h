@@ -71,7 +71,9 @@ class Tensor : public ElementwiseMethods,
   Tensor() = default;  // undefined: defined() is false, every use throws Error
   Tensor(const Tensor& other);
   Tensor(Tensor&& other) noexcept : impl_(std::exchange(other.impl_, nullptr)) {}
-  ~Tensor();
+  ~Tensor() {
+    if (impl_) release();
+  }
 
   // A named tensor is rebound; what x(...) returns is written through (broadcasting `value`, casting to this dtype).
   Tensor& operator=(const Tensor& other) &;
@@ -190,6 +192,7 @@ class Tensor : public ElementwiseMethods,
   void set_host_object(void* object) const;
 
  private:
+  void release();
   TensorImpl* impl_ = nullptr;
 };
 

@@ -196,7 +196,7 @@ class _Methods:
         return reduce_tensor(self)
 
     def __dir__(self):
-        return sorted(set(dir(type(self))) | set(self.__dict__))
+        return sorted(set(dir(type(self))).difference(_absent_methods) | set(self.__dict__))
 
     # ---- gradients ----
 
@@ -249,13 +249,20 @@ class _Methods:
         """RuntimeError: Braze's tensors live on the CPU."""
         _device("cuda")._require_supported()
 
-    def __getattr__(self, name):
-        if name.startswith("__") or name in _absent_quietly:
-            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'; docs/coverage.md lists what of PyTorch is there")
+
+class _Absent:
+    """A method that PyTorch documents and Braze has not. (A __getattr__ would say it of any name, and slow every method call down.)"""
+
+    def __set_name__(self, owner, name):
+        self.name = name
+
+    def __get__(self, tensor, owner=None):
+        shown = f"type object '{owner.__name__}'" if tensor is None else f"'{type(tensor).__name__}' object"
+        raise AttributeError(f"{shown} has no attribute '{self.name}'; docs/coverage.md lists what of PyTorch is there")
 
 
-_absent_quietly = frozenset(("shape_", "_repr_html_", "_repr_mimebundle_", "_ipython_display_", "_ipython_canary_method_should_not_exist_"))
+_absent_methods = """apply_ as_subclass chalf dense_dim dequantize dim_order geqrf indices int_repr is_inference istft lu map_ module_load name
+orgqr ormqr q_scale qscheme record_stream smm sparse_dim sparse_mask sspaddmm stft storage_type to_dense to_mkldnn to_sparse values xpu""".split()
 
 
 def _refuse_h(tensor):
@@ -266,6 +273,9 @@ def _install():
     for name, value in vars(_Methods).items():
         if name not in ("__module__", "__dict__", "__weakref__", "__doc__", "__qualname__") and name not in Tensor.__dict__:
             setattr(Tensor, name, value)
+    for name in _absent_methods:
+        setattr(Tensor, name, absent := _Absent())
+        absent.__set_name__(Tensor, name)
     for name in ("__copy__", "__deepcopy__", "__reduce_ex__", "__format__", "__dir__"):
         setattr(Tensor, name, vars(_Methods)[name])
     Tensor._make_subclass = staticmethod(_make_subclass)
