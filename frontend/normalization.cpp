@@ -67,9 +67,8 @@ void require_channels(std::string_view name, const Tensor& tensor, std::int64_t 
 // Moves a running statistic towards `seen`; gradients have no part in it.
 void follow(const Tensor& running, const Tensor& seen, double momentum) {
   if (!running.defined()) return;
-  Tensor kept = running;
   const Tensor now = seen.detach().reshape(running.sizes()).to(running.dtype());
-  kept.detach().copy_(now * momentum + running.detach() * (1 - momentum));
+  running.detach().copy_(now * momentum + running.detach() * (1 - momentum));
 }
 
 void require_float(std::string_view kernel, const Tensor& x) {

@@ -74,7 +74,7 @@ class Element {
   Value bits(int which) const {
     if (type_ != DType::f64)
       return cast(f_(Op::shift_right, words_[static_cast<std::size_t>(which)], f_.integer(8)), type_, f_.where);
-    const auto first = static_cast<std::size_t>(2 * which);
+    const std::size_t first = 2 * static_cast<std::size_t>(which);
     const Value high = f_(Op::shift_left, words_[first], f_.integer(21));
     return cast(f_(Op::bitwise_or, high, f_(Op::shift_right, words_[first + 1], f_.integer(11))), type_, f_.where);
   }
@@ -188,7 +188,7 @@ std::int64_t range_of(DType type) {
     case DType::f64:
       return (std::int64_t{1} << 53) + 1;
     default:
-      return std::int64_t{1} << (static_cast<int>(size_of(type)) * 8 - is_signed(type));
+      return std::int64_t{1} << (size_of(type) * 8 - is_signed(type));
   }
 }
 

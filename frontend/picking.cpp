@@ -130,7 +130,7 @@ Tensor identity(ir::Put::Combine combine, DType type) {
   if (is_float(type))
     return full({}, low ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity(), {type});
   if (type == DType::boolean) return full({}, !low, {type});
-  const int bits = static_cast<int>(size_of(type)) * 8 - (is_signed(type) ? 1 : 0);
+  const int bits = size_of(type) * 8 - (is_signed(type) ? 1 : 0);
   const std::int64_t highest = bits == 63 ? std::numeric_limits<std::int64_t>::max() : (std::int64_t{1} << bits) - 1;
   return full({}, low ? (is_signed(type) ? -highest - 1 : 0) : highest, {type});
 }

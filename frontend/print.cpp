@@ -62,7 +62,7 @@ class Elements {
   const std::byte* data_;
 };
 
-std::string unsigned_nan(double value, std::string text) { return std::isnan(value) ? "nan" : text; }
+std::string unsigned_nan(double value, std::string text) { return std::isnan(value) ? "nan" : std::move(text); }
 
 // One width and one notation for all elements.
 class Formatter {

@@ -136,7 +136,7 @@ std::pair<double, double> exact_range(DType type) {
     default:
       break;
   }
-  const int bits = static_cast<int>(size_of(type)) * 8 - (is_signed(type) ? 1 : 0);
+  const int bits = size_of(type) * 8 - (is_signed(type) ? 1 : 0);
   return {is_signed(type) ? -std::ldexp(1.0, bits) : 0, std::ldexp(1.0, bits) - 1};
 }
 

@@ -47,7 +47,7 @@ class Flight {
     landed_ = true;
   }
 
-  void fail(std::exception_ptr why) {
+  void fail(const std::exception_ptr& why) {
     std::lock_guard lock(engine_state().mutex);
     set(State::pending);
     for (const auto& [node, result] : walk_.outputs) {

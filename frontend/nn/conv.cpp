@@ -18,7 +18,7 @@ Sizes Window::of(std::size_t rank) const {
 
 namespace {
 
-const ConvOptions& checked(std::size_t rank, bool transposed, std::int64_t in, std::int64_t out, const ConvOptions& o) {
+ConvOptions checked(std::size_t rank, bool transposed, std::int64_t in, std::int64_t out, const ConvOptions& o) {
   require<ValueError>(o.groups > 0, "groups must be a positive integer");
   require<ValueError>(in % o.groups == 0, "in_channels must be divisible by groups");
   require<ValueError>(out % o.groups == 0, "out_channels must be divisible by groups");

@@ -20,7 +20,8 @@ struct Space {
   const char* name;
 };
 constexpr Space spaces[] = {
-    {function, ""}, {method, "Tensor"}, {linalg, "linalg"}, {special, "special"}, {functional, "nn.functional"}, {fft, "fft"}, {optim, "optim"}};
+    {function, ""}, {method, "Tensor"}, {linalg, "linalg"}, {special, "special"}, {functional, "nn.functional"},
+    {fft, "fft"},   {optim, "optim"}};
 
 std::string_view row_name(const Row& row) {
   const std::string_view text = row.signature;
@@ -41,7 +42,8 @@ void add_alias(std::deque<Function>& all, std::map<Key, Function*>& index, const
       found = true;
       Function copy = *it->second;
       copy.name = to + suffix;
-      index[{space.name, copy.name}] = &all.emplace_back(std::move(copy));
+      Function& added = all.emplace_back(std::move(copy));
+      index[{space.name, added.name}] = &added;
     }
   invariant(found, "the alias '{}' names no function", text);
 }

@@ -55,7 +55,7 @@ PyObject* export_memory(const Tensor& tensor) {
   const Object capsule = Object::steal(PyCapsule_New(token.get(), "braze.memory", [](PyObject* c) {
     delete static_cast<Tensor::Exported*>(PyCapsule_GetPointer(c, "braze.memory"));
   }));
-  token.release();
+  [[maybe_unused]] const Tensor::Exported* const owned_by_the_capsule = token.release();
   return Py_BuildValue("(NO)", PyLong_FromVoidPtr(data), capsule.get());
 }
 

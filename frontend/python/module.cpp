@@ -105,7 +105,7 @@ struct Compiled {
 void add_compile(nb::module_& m) {
   nb::class_<Compiled>(m, "CompiledFunction")
       .def("__init__",
-           [](Compiled* self, nb::callable function) {
+           [](Compiled* self, const nb::callable& function) {
              PyObject* f = function.ptr();
              Py_INCREF(f);
              const std::shared_ptr<PyObject> owned(f, release_later);

@@ -76,7 +76,6 @@ bool fits(const Parameter& p, PyObject* value) {
 std::string kind_name(const Parameter& p) {
   switch (p.kind) {
     case ParameterKind::tensor:
-      return p.list ? "tuple of Tensors" : "Tensor";
     case ParameterKind::operand:
       return p.list ? "tuple of Tensors" : "Tensor";
     case ParameterKind::scalar:
