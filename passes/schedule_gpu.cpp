@@ -13,7 +13,6 @@ namespace braze::passes {
 using ir::IndexId;
 using ir::LoopKind;
 using ir::Primitive;
-using ir::Size;
 using ir::ValueId;
 
 namespace gpu {
