@@ -269,6 +269,14 @@ std::uint32_t Fuser::target_of(NodeId id, const std::vector<Operand>& reads) {
 
 // Why the node cannot stand in the cluster; empty if it can, which then comes after all that the node reads elsewhere.
 std::string Fuser::refusal(NodeId id, std::uint32_t target, const std::vector<Operand>& reads) {
+  const Cluster& cluster = clusters_[target];
+  if (ir::info(graph_[id].op).reduction()) {  // whatever fitted before the operands' clusters became one
+    const Domain own = domain_of(id);
+    if (cluster.domain.contracts) return "a kernel with a dot reduces nothing else";
+    if (own.extents != cluster.domain.extents) return "their shapes differ";
+    if (cluster.domain.reduces && (own.reduced != cluster.domain.reduced || own.order != cluster.domain.order))
+      return "they reduce other axes";
+  }
   std::uint32_t level = 0;
   for (const Operand& operand : reads) {
     const NodeId base = operand.base.node;
@@ -282,7 +290,6 @@ std::string Fuser::refusal(NodeId id, std::uint32_t target, const std::vector<Op
     level = std::max(level, clusters_[other].level + 1);
     if (depends(other, target)) return "a kernel between them needs one and feeds the other";
   }
-  const Cluster& cluster = clusters_[target];
   if (cluster.nodes.size() + 1 > static_cast<std::size_t>(options_.group_nodes))
     return fmt::format("one kernel would hold {} nodes", cluster.nodes.size() + 1);
   if (cluster.reads.size() + reads.size() + 1 > static_cast<std::size_t>(options_.group_buffers))
