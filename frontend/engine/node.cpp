@@ -59,13 +59,13 @@ Node* Node::create_taking(ir::Op op, std::span<Value> in, unsigned results, ir::
 
 // Operands whose last reference this was are put on the thread's list instead of being destroyed from within their user.
 void Node::destroy(Node* root) {
-  ThreadState& thread = thread_state;
-  const auto doom = [&thread](Node* node) { node->next_doomed = std::exchange(thread.doomed, node); };
+  // No reference to thread_state: linkers turn the `add` that makes its address into a `lea`, and UBSan reads the flags of the one.
+  const auto doom = [](Node* node) { node->next_doomed = std::exchange(thread_state.doomed, node); };
   doom(root);
-  if (thread.destroying) return;
-  thread.destroying = true;
-  while (Node* node = thread.doomed) {
-    thread.doomed = node->next_doomed;
+  if (thread_state.destroying) return;
+  thread_state.destroying = true;
+  while (Node* node = thread_state.doomed) {
+    thread_state.doomed = node->next_doomed;
     for (Value& v : node->in()) {
       Node* operand = v.node();
       if (v.release() && was_last(operand->references)) doom(operand);
@@ -81,7 +81,7 @@ void Node::destroy(Node* root) {
     else
       ::operator delete(static_cast<void*>(node));
   }
-  thread.destroying = false;
+  thread_state.destroying = false;
 }
 
 void Node::sever() {
