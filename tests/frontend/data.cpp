@@ -8,22 +8,14 @@
 
 #include "braze/braze.h"
 #include "tests/catch.h"
+#include "tests/frontend/values.h"
 
 using namespace braze;
+using namespace braze::test;
 
 namespace {
 
 using Rows = std::vector<std::vector<std::int64_t>>;
-
-template <class E, class F>
-std::string refused(F f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "nothing thrown";
-}
 
 template <class Loader>
 Rows rows(const Loader& loader) {

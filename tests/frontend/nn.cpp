@@ -5,27 +5,19 @@
 
 #include "braze/braze.h"
 #include "tests/catch.h"
+#include "tests/frontend/values.h"
 
 using namespace braze;
+using namespace braze::test;
 
 namespace {
 
-template <class E, class F>
-std::string refused(F f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "nothing thrown";
-}
 std::vector<std::string> names(const auto& named) {
   std::vector<std::string> all;
   for (const auto& [name, value] : named) all.push_back(name);
   return all;
 }
 using Names = std::vector<std::string>;
-using Floats = std::vector<float>;
 
 struct NetImpl : nn::Module {
   nn::Linear first = register_module("first", nn::Linear(2, 3)), second = register_module("second", nn::Linear(3, 1));

@@ -5,20 +5,13 @@
 #include "braze/nn.h"
 #include "braze/optim/schedulers.h"
 #include "tests/catch.h"
+#include "tests/frontend/values.h"
 
 using namespace braze;
+using namespace braze::test;
 
 namespace {
 
-template <class E, class F>
-std::string refused(F f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "nothing thrown";
-}
 Tensor parameter(const NestedData& data) { return tensor(data, {float32}).requires_grad_(); }
 // A step down the sum of squares.
 void descend(optim::Optimizer& optimizer, const Tensor& p) {
