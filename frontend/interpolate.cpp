@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "braze/functions.h"
+#include "frontend/composing.h"
 #include "frontend/formula.h"
 #include "frontend/linalg.h"
 #include "frontend/positions.h"
@@ -169,6 +170,9 @@ Taps taps_in(const Request& r, const Dim& d) {
 }
 
 Taps taps_of(const Request& r, const Dim& d) {
+  // An index and a weight a tap, and their copies as tensors.
+  const double widest = r.antialias ? 4.0 * static_cast<double>(d.in) / static_cast<double>(d.out) + 9 : 4;
+  require_room(static_cast<double>(d.out) * widest * 32);
   if (r.mode == "nearest" || r.mode == "nearest-exact") return nearest(d, r.mode == "nearest-exact");
   return r.is_double ? taps_in<double>(r, d) : taps_in<float>(r, d);
 }

@@ -6,6 +6,7 @@
 
 #include "braze/autograd.h"
 #include "braze/functions.h"
+#include "frontend/composing.h"
 #include "frontend/formula.h"
 #include "frontend/windows.h"
 
@@ -301,6 +302,7 @@ Adaptive adaptive_windows(const Tensor& x, const Dims& out) {
   Adaptive a{x, {}, {}, true, spatial_sizes(x)};
   Windows w;
   for (std::size_t i = 0; i < rank; ++i) {
+    require_room((static_cast<double>(a.size[i]) + 3 * static_cast<double>(out[i])) * 16);
     std::int64_t longest = 0;
     a.counts.emplace_back();
     for (std::int64_t o = 0; o < out[i]; ++o) {

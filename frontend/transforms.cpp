@@ -8,6 +8,7 @@
 #include "frontend/autograd/batch_draws.h"
 #include "frontend/autograd/node_builder.h"
 #include "frontend/autograd/replay.h"
+#include "frontend/engine/thread_state.h"
 #include "passes/derivative.h"
 
 namespace braze::func {
@@ -256,11 +257,9 @@ std::int64_t batch_size(std::span<const Tensor> arguments, std::span<const std::
   return sizes[0];
 }
 
-thread_local int mapping_depth = 0;
-
 struct MappingScope {
-  MappingScope() { ++mapping_depth; }
-  ~MappingScope() { --mapping_depth; }
+  MappingScope() { ++engine::thread_state.mapping_depth; }
+  ~MappingScope() { --engine::thread_state.mapping_depth; }
 };
 
 // The default generator's state: another one after each draw.
@@ -268,7 +267,7 @@ Value random_stream() { return read(checked(get_rng_state()), {}); }
 
 }  // namespace
 
-bool mapping() { return mapping_depth > 0; }
+bool mapping() { return engine::thread_state.mapping_depth > 0; }
 
 Tensors vmap(const Function& f, std::span<const Tensor> arguments, std::span<const std::optional<std::int64_t>> in_dims,
              std::span<const std::int64_t> out_dims, Randomness randomness) {

@@ -90,6 +90,12 @@ bool walk_when_free(std::unique_lock<std::mutex>& lock, std::span<const Value> v
     if (!out.busy) break;
     engine_state().published.wait(lock);
   }
+  if (out.placeholder && thread_state.mapping_depth > 0)
+    fail<Error>(
+        "vmap: It looks like you're calling .item() on a Tensor, or using a Tensor in some data-dependent control flow or as the "
+        "size of a "
+        "result. We don't support vmap over that, please try to rewrite what you're doing with other operations. Needed here: {}",
+        values.empty() ? std::string() : ir::text(values[0]->location()));
   if (out.placeholder)
     fail<Error>("a value is needed while a function is being traced; braze::compile can only record. Needed here: {}",
                 values.empty() ? std::string() : ir::text(values[0]->location()));

@@ -20,6 +20,7 @@ struct ThreadState {
   bool grad_mode = true, eager = false;
   bool destroying = false;  // Node::destroy is at work
   std::int32_t tracing_depth = 0;
+  std::int32_t mapping_depth = 0;  // calls of vmap
   std::int64_t recorded_since_evaluation = 0;
   struct {
     std::uint16_t call = 0, calls = 0;

@@ -82,7 +82,8 @@ def test_an_exception_is_raised_where_its_batch_stands():
         next(iterator)
         raise AssertionError("no exception")
     except KeyError as error:
-        assert error.args == ("item", 12)
+        assert str(error).startswith("Caught KeyError in DataLoader worker process 2.\nOriginal Traceback"), error
+        assert error.__cause__.args == ("item", 12)
         frames, names = error.__traceback__, []
         while frames:
             names.append(frames.tb_frame.f_code.co_name)

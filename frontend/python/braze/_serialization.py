@@ -42,18 +42,12 @@ def _attributes(tensor):
     return {name: value for name, value in tensor.__dict__.items() if name != "_requires_grad"}
 
 
-def _require_leaf(tensor):
-    if tensor.requires_grad and not tensor.is_leaf:
-        raise RuntimeError("Only Tensors created explicitly by the user (graph leaves) can be pickled; detach() it first")
-
-
 def _whole(tensor):
     return tensor.detach().as_strided((_braze.storage_bytes(tensor) // tensor.element_size(),), (1,), 0)
 
 
 def reduce_tensor(tensor):
     """A tensor in an ordinary pickle: as in PyTorch its whole storage, and no sharing between tensors."""
-    _require_leaf(tensor)
     if tensor.is_conj():
         return conjugated, (tensor.conj(),)
     arguments = (_braze.to_bytes(_whole(tensor)), tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor.storage_offset(),
@@ -193,7 +187,6 @@ class _Writer(pickle._Pickler):
         return NotImplemented
 
     def reduce_tensor(self, tensor):
-        _require_leaf(tensor)
         is_parameter = type(tensor).__name__ == "Parameter"
         arguments = (TypedStorage(tensor), tensor.storage_offset(), tuple(tensor.shape), tuple(tensor.stride()),
                      tensor.requires_grad and not is_parameter, collections.OrderedDict())

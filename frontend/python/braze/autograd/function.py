@@ -1,5 +1,6 @@
 """Functions with a derivative of their own. https://pytorch.org/docs/stable/autograd.html#function"""
 import functools
+import warnings
 
 from .. import _braze
 from .._braze import Tensor
@@ -74,8 +75,9 @@ class Function:
                                   "backward mode AD.")
 
     def __init__(self, *args, **kwargs):
-        raise RuntimeError(f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke "
-                           "them on the class itself.")
+        warnings.warn(f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should invoke them on "
+                      "the class itself. Instantiating an autograd function will raise an error in a future version of PyTorch.",
+                      DeprecationWarning, stacklevel=2)
 
     @classmethod
     def apply(cls, *args):
@@ -106,6 +108,10 @@ class Function:
             if len(back) < len(args) or any(g is not None for g in back[len(args):]):
                 raise RuntimeError(f"function {cls.__name__}Backward returned an incorrect number of gradients (expected {len(args)}, got "
                                    f"{len(back)})")
+            for k, g in enumerate(back):
+                if g is not None and not isinstance(g, Tensor):
+                    raise RuntimeError(f"expected Variable or None (got {type(g).__name__}), which function {cls.__name__}Backward returned at "
+                                       f"index {k}")
             for k, (argument, g) in enumerate(zip(args, back)):
                 if g is not None and not isinstance(argument, Tensor):
                     raise RuntimeError(f"function {cls.__name__}Backward returned a gradient different than None at position {k + 1}, but "

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 from .collate import default_collate, default_convert
 from .dataset import IterableDataset
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, draw_seed
-from .worker import Workers
+from .worker import ItemsEnd, Workers
 
 Item = TypeVar("Item", covariant=True)
 
@@ -56,10 +56,6 @@ class _ByTurn:
         return self._collate(items)
 
 
-class _End(Exception):
-    """An iterable dataset has no more items: StopIteration does not pass a future."""
-
-
 def _worker_fetcher(make, dataset):
     fetch = make(dataset)
 
@@ -67,7 +63,7 @@ def _worker_fetcher(make, dataset):
         try:
             return fetch(indices, stopped)
         except StopIteration:
-            raise _End from None
+            raise ItemsEnd from None
     return fetch_or_end
 
 
@@ -143,7 +139,7 @@ class _Ahead(_Batches):
             del self._pending[at]
             try:
                 batch = future.result(self._loader.timeout or None)
-            except _End:
+            except ItemsEnd:
                 if worker in self._alive:
                     self._alive.remove(worker)
                     self._ask()

@@ -6,8 +6,9 @@ Reading files, decoding and braze's own work let other threads run meanwhile.
 import copy
 import queue
 import threading
+import traceback
 import weakref
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 
 _current = threading.local()
 
@@ -25,6 +26,28 @@ class WorkerInfo:
 def get_worker_info():
     """In a worker thread what that worker is, else None. https://pytorch.org/docs/stable/data.html#torch.utils.data.get_worker_info"""
     return getattr(_current, "info", None)
+
+
+class ItemsEnd(Exception):
+    """An iterable dataset has no more items: StopIteration does not pass a future."""
+
+
+class _Lines(str):
+    """A KeyError shows its text as repr() of it, on one line."""
+    __repr__ = str.__str__
+
+
+def _told(error, worker):
+    """A worker's exception as the loop over the batches gets it: of the same type, its text the worker's traceback, as PyTorch's."""
+    if not isinstance(error, Exception) or isinstance(error, (ItemsEnd, CancelledError)):
+        return error
+    text = f"Caught {type(error).__name__} in DataLoader worker process {worker}.\nOriginal {''.join(traceback.format_exception(error))}"
+    try:
+        told = type(error)(_Lines(text) if isinstance(error, KeyError) else text)
+    except Exception:  # a type that takes other arguments
+        told = RuntimeError(text)
+    told.__cause__ = error
+    return told.with_traceback(error.__traceback__)
 
 
 def _work(tasks, stopped, info, make_fetcher, init):
@@ -48,9 +71,7 @@ def _work(tasks, stopped, info, make_fetcher, init):
                 fetcher = make_fetcher(info.dataset)
             future.set_result(fetcher(indices, stopped.is_set))
         except BaseException as error:
-            if hasattr(error, "add_note") and not isinstance(error, StopIteration):
-                error.add_note(f"Raised in DataLoader worker thread {info.id}.")
-            future.set_exception(error)
+            future.set_exception(_told(error, info.id))
         del task, future, indices
 
 
