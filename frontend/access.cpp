@@ -185,10 +185,16 @@ void require_writable(const TensorImpl& tensor) {
 
 namespace {
 
+// Whether a written value was made from the one before it.
+enum class Written : std::uint8_t { from_before, anew };
+
 // All of a storage, anew. A value that may fail is recorded as a store, whose first operand is the version to go back to.
-void replace(TensorImpl& tensor, engine::Value value, ir::Location where) {
+void replace(TensorImpl& tensor, engine::Value value, Written how, ir::Location where) {
   Storage& storage = *tensor.storage;
-  if (!value->may_fault || value->evaluated() || storage.writes_at_once()) return set_written(tensor, std::move(value));
+  if (!value->may_fault || value->evaluated() || storage.writes_at_once()) {
+    if (how == Written::anew) value = written_over(tensor, std::move(value));
+    return set_written(tensor, std::move(value));
+  }
   const std::int64_t flat[] = {storage.elements(tensor.dtype())};
   const engine::Value operands[] = {source(tensor, tensor.dtype()), reshape(value, flat, where)};
   set_written(tensor, engine::record(ir::Op::store, operands, run_layout(0, flat[0]), where));
@@ -257,23 +263,25 @@ engine::Value read_as(const TensorImpl& tensor, DType type, ir::Location where) 
   return engine::record(ir::Op::logical_or, truths, where);
 }
 
-void write(TensorImpl& tensor, engine::Value value, ir::Location where) {
+namespace {
+
+void write(TensorImpl& tensor, engine::Value value, Written how, ir::Location where) {
   require_writable(tensor);
   if (is_complex(tensor.dtype())) {
     const Tensor reals = stored_pairs(tensor);
-    write(*reals.impl(), tensor.conjugate ? conjugated(value, where) : std::move(value), where);
+    write(*reals.impl(), tensor.conjugate ? conjugated(value, where) : std::move(value), how, where);
     tensor.cut = reals.impl()->cut;
     return;
   }
   Storage& storage = *tensor.storage;
-  if (tensor.whole_storage()) return replace(tensor, std::move(value), where);
+  if (tensor.whole_storage()) return replace(tensor, std::move(value), how, where);
   const Geometry& g = tensor.geometry ? *tensor.geometry : tensor.layout();
   if (g.numel() == 0) return;
   if (storage.writes_at_once()) return storage.write_at_once(g, value);
   const Decomposition d = decompose(g);
   value = permute(value, d.axes, where);
   if (d.stored.contiguous() && d.stored.numel() == storage.elements(tensor.dtype()))
-    return replace(tensor, std::move(value), where);
+    return replace(tensor, std::move(value), how, where);
   ir::Layout layout = to_layout(d.stored);
   if (d.stored.contiguous()) {
     layout = run_layout(g.offset, g.numel());
@@ -284,28 +292,46 @@ void write(TensorImpl& tensor, engine::Value value, ir::Location where) {
   set_written(tensor, engine::record(ir::Op::store, operands, std::move(layout), where));
 }
 
-// PyTorch refuses to read memory that it is writing, but for the very same elements; it looks at dense operands alone.
-void require_no_partial_overlap(const TensorImpl& target, const In& operand) {
-  if (operand.is_scalar() || operand.tensor().impl() == &target) return;
-  const TensorImpl& source = checked(operand.tensor());
-  if (source.storage.get() != target.storage.get() || source.numel() == 0 || target.numel() == 0) return;
+enum class Overlap : std::uint8_t { none, same, partial };
+
+// Of dense tensors alone, as PyTorch has it: of others it does not ask.
+Overlap overlap(const TensorImpl& target, const TensorImpl& source) {
+  if (&source == &target) return Overlap::same;
+  if (source.storage.get() != target.storage.get() || source.numel() == 0 || target.numel() == 0) return Overlap::none;
   const Geometry a = target.layout(), b = source.layout();
-  if (!is_dense(a) || !is_dense(b)) return;
+  if (!is_dense(a) || !is_dense(b)) return Overlap::none;
   // In bytes: two dtypes may look at one storage.
   const std::int64_t a_size = size_of(target.dtype()), b_size = size_of(source.dtype());
   const std::int64_t a_begin = a.offset * a_size, a_end = a_begin + a.numel() * a_size;
   const std::int64_t b_begin = b.offset * b_size, b_end = b_begin + b.numel() * b_size;
-  const bool same = a_begin == b_begin && a_end == b_end && a.strides == b.strides;
-  require(same || a_begin >= b_end || b_begin >= a_end,
-          "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
-          "Please "
-          "clone() the tensor before performing the operation.");
+  if (a_begin == b_begin && a_end == b_end && a.strides == b.strides) return Overlap::same;
+  return a_begin >= b_end || b_begin >= a_end ? Overlap::none : Overlap::partial;
+}
+
+[[noreturn]] void refuse_overlap() {
+  fail(
+      "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory location. "
+      "Please clone() the tensor before performing the operation.");
+}
+
+}  // namespace
+
+void write(TensorImpl& tensor, engine::Value value, ir::Location where) {
+  write(tensor, std::move(value), Written::from_before, where);
+}
+
+void require_no_partial_overlap(const TensorImpl& target, const In& operand) {
+  if (!operand.is_scalar() && overlap(target, checked(operand.tensor())) == Overlap::partial) refuse_overlap();
+}
+
+void require_no_overlap(const TensorImpl& target, const In& operand) {
+  if (!operand.is_scalar() && overlap(target, checked(operand.tensor())) != Overlap::none) refuse_overlap();
 }
 
 void write_cast(TensorImpl& tensor, const In& value, ir::Location where) {
   require_no_partial_overlap(tensor, value);
   if (!value.is_scalar()) warn_discards_imaginary(checked(value.tensor()).dtype(), tensor.dtype());
-  write(tensor, fitted(value, tensor.dtype(), sizes_of(*tensor.type), where), where);
+  write(tensor, fitted(value, tensor.dtype(), sizes_of(*tensor.type), where), Written::anew, where);
 }
 
 engine::Value read_at(const TensorImpl& tensor, const engine::Value& positions, ir::Location where) {

@@ -13,7 +13,7 @@ std::vector<Tensor> meshgrid(Tensors tensors, std::string_view indexing) {
   require(indexing == "ij" || indexing == "xy", "torch.meshgrid: indexing must be one of \"xy\" or \"ij\", but received: {}",
           indexing);
   for (const Tensor& t : tensors) {
-    require(t.dim() <= 1, "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {}", t.describe());
+    if (t.dim() > 1) fail("torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {}", t.str());
     require(t.dtype() == tensors[0].dtype(), "torch.meshgrid expects all tensors to have the same dtype");
   }
   // "xy" is "ij" with the first two exchanged before and after.

@@ -9,6 +9,7 @@
 #include "braze/func.h"
 #include "braze/functions.h"
 #include "frontend/autograd/names.h"
+#include "frontend/elementwise.h"
 #include "frontend/linalg.h"
 #include "frontend/positions.h"
 
@@ -294,8 +295,8 @@ Tensor& Tensor::index_assign(std::span<const Index> indices, const In& value) {
       indices[0].tensor.sizes() == sizes() && dim() > 0) {
     const Tensor one =
         value.is_scalar() ? full({}, value.scalar(), {dtype()}) : value.tensor().reshape({}).to(dtype(), value.where());
-    return copy_(
-        In(braze::where(In(indices[0].tensor, value.where()), In(one, value.where()), In(*this, value.where())), value.where()));
+    return write_in_place(
+        *this, braze::where(In(indices[0].tensor, value.where()), In(one, value.where()), In(*this, value.where())), value.where());
   }
   const Resolved r = Resolver(*this, indices).run();
   if (r.tensors.empty()) {
@@ -305,6 +306,9 @@ Tensor& Tensor::index_assign(std::span<const Index> indices, const In& value) {
   const bool fills = scalar && masks_alone(indices);
   if (fills) require_masks(indices);
   if (!fills) require_same_dtype(*this, value);
+  require_no_overlap(checked(*this), value);
+  for (const Index& i : indices)
+    if (i.kind == Index::Kind::tensor) require_no_overlap(checked(*this), In(i.tensor, value.where()));
   const engine::Value at = positions(r, value.where());
   write_at(checked(*this), at, fitted(value, dtype(), sizes_of(at.type()), where), ir::Put::Combine::assign, where);
   return *this;
@@ -320,6 +324,9 @@ Tensor& Tensor::index_put_(std::span<const Index> indices, const In& value, bool
     view.add_(value);
     return *this;
   }
+  require_no_overlap(checked(*this), value);
+  for (const Index& i : indices)
+    if (i.kind == Index::Kind::tensor) require_no_overlap(checked(*this), In(i.tensor, value.where()));
   const engine::Value at = positions(r, value.where());
   write_at(checked(*this), at, fitted(value, dtype(), sizes_of(at.type()), where), ir::Put::Combine::add, where);
   return *this;

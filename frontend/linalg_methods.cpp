@@ -1,5 +1,6 @@
 // Products and linear algebra as methods: each forwards to the function of its name.
 #include "braze/functions.h"
+#include "frontend/elementwise.h"
 #include "frontend/tensor_impl.h"
 
 namespace braze {
@@ -25,7 +26,7 @@ namespace {
 Tensor& assign(Tensor& self, const Tensor& result, const std::source_location& where) {
   require<ShapeError>(self.sizes() == result.sizes(), "output with shape {} doesn't match the broadcast shape {}",
                       sizes_text(self.sizes()), sizes_text(result.sizes()));
-  return self.copy_(In(result, where));
+  return write_in_place(self, result, where);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "braze/functions.h"
+#include "frontend/elementwise.h"
 #include "frontend/formula.h"
 #include "frontend/positions.h"
 #include "frontend/promotion.h"
@@ -153,7 +154,8 @@ void reduce_into(Tensor& x, const engine::Value& at, const engine::Value& values
   write_at(checked(storage_count), at, expand(read(checked(ones_at), where), sizes, where), ir::Put::Combine::add, where);
   count.add_(In(make_view(storage_count, std::move(flat))));
   const Tensor divisor = maximum(In(count), In(1));
-  x.copy_(In(category(x.dtype()) >= 2 ? div(In(x), In(divisor)) : floor_divide(In(x), In(divisor))));
+  write_in_place(x, category(x.dtype()) >= 2 ? div(In(x), In(divisor)) : floor_divide(In(x), In(divisor)),
+                 std::source_location::current());
 }
 
 }  // namespace
@@ -243,6 +245,16 @@ Tensor masked_select(const In& x, const Tensor& mask) {
 
 // ---- in place ----
 
+namespace {
+
+// What is written at picked places must not be read there.
+void require_apart(const Tensor& target, const Tensor& index, const In& source) {
+  require_no_overlap(checked(target), In(index, source.where()));
+  require_no_overlap(checked(target), source);
+}
+
+}  // namespace
+
 Tensor& PickingMethods::index_copy_(std::int64_t dim, const Tensor& index, const In& source) {
   Tensor& x = self_of(this);
   const Slices s = slices("index_copy", x, dim, index);
@@ -255,6 +267,7 @@ Tensor& PickingMethods::index_copy_(std::int64_t dim, const Tensor& index, const
     require<IndexError>(given == s.index.numel(), "index_copy_(): Number of indices ({}) should be equal to source.size(dim) ({})",
                         s.index.numel(), given);
   }
+  require_apart(x, index, source);
   write_at(checked(x), slice_positions(s, source.where()), fitted(source, x.dtype(), s.sizes, where), ir::Put::Combine::assign,
            where);
   return x;
@@ -270,6 +283,7 @@ Tensor& PickingMethods::index_add_(std::int64_t dim, const Tensor& index, const 
   require(source.is_scalar() || source.tensor().dim() == 0 || source.tensor().dim() == x.dim(),
           "index_add_(): source {} and self {} differ in dims",
           source.is_scalar() ? "" : fmt::to_string(sizes_text(source.tensor().sizes())), sizes_text(x.sizes()));
+  require_apart(x, index, source);
   const Tensor added = source.is_scalar() ? full({}, source.scalar(), {x.dtype()}) : source.tensor();
   const Tensor scaled = alpha == 1 ? added : mul(In(added, source.where()), In(full({}, alpha, {x.dtype()}), source.where()));
   write_at(checked(x), slice_positions(s, source.where(), Outside::named),
@@ -305,6 +319,7 @@ Tensor& PickingMethods::index_reduce_(std::int64_t dim, const Tensor& index, con
   Tensor& x = self_of(this);
   const Reduction r = reduction("index_reduce", reduce, "either prod, mean, amax or amin");
   const Slices s = slices("index_reduce", x, dim, index);
+  require_apart(x, index, source);
   const ir::Location where = location(source.where());
   reduce_into(x, slice_positions(s, source.where()), fitted(source, x.dtype(), s.sizes, where), r, include_self, where);
   return x;
@@ -319,6 +334,7 @@ Tensor& PickingMethods::scatter_(std::int64_t dim, const Tensor& index, const In
     combine = reduction("scatter", reduce, "").combine;
   }
   const engine::Value at = element_positions("scatter", x, dim, index, false, source.where());
+  require_apart(x, index, source);
   std::optional<Tensor> kept;
   write_at(checked(x), at, fitted(scattered(x, source, index, kept), x.dtype(), sizes_of(at.type()), where), combine, where);
   return x;
@@ -334,6 +350,7 @@ Tensor& PickingMethods::scatter_reduce_(std::int64_t dim, const Tensor& index, c
   const ir::Location where = location(source.where());
   const Reduction r = reduction("scatter_reduce", reduce, "either sum, prod, mean, amax or amin");
   const engine::Value at = element_positions("scatter_reduce", x, dim, index, false, source.where());
+  require_apart(x, index, source);
   std::optional<Tensor> kept;
   reduce_into(x, at, fitted(scattered(x, source, index, kept), x.dtype(), sizes_of(at.type()), where), r, include_self, where);
   return x;
@@ -349,6 +366,7 @@ Tensor& PickingMethods::put_(const Tensor& index, const In& source, bool accumul
       source.is_scalar() || source.tensor().numel() == index.numel(),
       "put_(): Expected source and index to have the same number of elements, but got source.numel() = {}, index.numel() = {}",
       source.is_scalar() ? 1 : source.tensor().numel(), index.numel());
+  require_apart(x, index, source);
   const ir::Location where = location(source.where());
   // Row-major numbers of this tensor's elements, as places in its storage.
   const Geometry g = checked(x).layout();
@@ -378,7 +396,7 @@ Tensor& PickingMethods::masked_fill_(const Tensor& mask, const In& value) {
           value.is_scalar() ? 0 : value.tensor().dim());
   const Tensor one = value.is_scalar() ? full({}, value.scalar(), {x.dtype()}) : value.tensor().to(x.dtype(), value.where());
   const Tensor fits = mask.expand(x.sizes());
-  return x.copy_(In(where(In(fits, value.where()), In(one, value.where()), In(x, value.where())), value.where()));
+  return write_in_place(x, where(In(fits, value.where()), In(one, value.where()), In(x, value.where())), value.where());
 }
 
 Tensor& PickingMethods::masked_scatter_(const Tensor& mask, const Tensor& source, std::source_location where) {
@@ -387,7 +405,8 @@ Tensor& PickingMethods::masked_scatter_(const Tensor& mask, const Tensor& source
           info(mask.dtype()).torch_name);
   require(source.dtype() == x.dtype(), "masked_scatter_: expected self and source to have same dtypes but got {} and {}",
           info(x.dtype()).torch_name, info(source.dtype()).torch_name);
-  const Tensor flat = source.reshape({-1});
+  // PyTorch lets it overlap, unlike the other picked writes.
+  const Tensor flat = (source.shares_storage(x) ? source.clone() : source).reshape({-1});
   const Tensor places = braze::nonzero(In(mask.expand(x.sizes()), where));
   require(places.size(0) <= flat.numel(),
           "masked_scatter: expected mask to have at most as many true elements as source has, but got {} and {}", places.size(0),

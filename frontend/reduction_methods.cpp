@@ -1,5 +1,6 @@
 // Reductions as methods: each calls its function with the caller's line.
 #include "braze/functions.h"
+#include "frontend/elementwise.h"
 #include "frontend/tensor_impl.h"
 
 namespace braze {
@@ -76,7 +77,7 @@ Tensor ReductionMethods::renorm(double p, std::int64_t dim, double maxnorm, Wher
   return braze::renorm(In(self_of(this), where), p, dim, maxnorm);
 }
 Tensor& ReductionMethods::renorm_(double p, std::int64_t dim, double maxnorm, Where where) {
-  return self_of(this).copy_(In(braze::renorm(In(self_of(this), where), p, dim, maxnorm), where));
+  return write_in_place(self_of(this), braze::renorm(In(self_of(this), where), p, dim, maxnorm), where);
 }
 
 }  // namespace braze

@@ -1,15 +1,17 @@
 // Scans, sorting and counting as methods: each calls its function with the caller's line.
 #include "braze/functions.h"
+#include "frontend/elementwise.h"
 #include "frontend/tensor_impl.h"
 
 namespace braze {
 
-#define BRAZE_SCAN(name)                                                                                                      \
-  Tensor SortingMethods::name(std::int64_t dim, std::optional<DType> dtype, Where where) const {                              \
-    return braze::name(In(self_of(this), where), dim, dtype);                                                                 \
-  }                                                                                                                           \
-  Tensor& SortingMethods::name##_(std::int64_t dim, std::optional<DType> dtype, Where where) {                                \
-    return self_of(this).copy_(In(braze::name(In(self_of(this), where), dim, dtype.value_or(self_of(this).dtype())), where)); \
+#define BRAZE_SCAN(name)                                                                                                    \
+  Tensor SortingMethods::name(std::int64_t dim, std::optional<DType> dtype, Where where) const {                            \
+    return braze::name(In(self_of(this), where), dim, dtype);                                                               \
+  }                                                                                                                         \
+  Tensor& SortingMethods::name##_(std::int64_t dim, std::optional<DType> dtype, Where where) {                              \
+    return write_in_place(self_of(this), braze::name(In(self_of(this), where), dim, dtype.value_or(self_of(this).dtype())), \
+                          where);                                                                                           \
   }
 BRAZE_SCAN(cumsum)
 BRAZE_SCAN(cumprod)

@@ -240,8 +240,11 @@ void write(TensorImpl& tensor, engine::Value value, ir::Location where);
 void write_cast(TensorImpl& tensor, const In& value, ir::Location where);
 // Warns where elements of `from` lose their imaginary part as `to`, once in a process.
 void warn_discards_imaginary(DType from, DType to);
-// Throws where `operand` shares memory with the tensor that a write to it would change under it, as PyTorch does.
+// Throws where `operand` shares memory with the tensor that a write to it would change under it, as PyTorch does; the very same elements
+// may be written from themselves.
 void require_no_partial_overlap(const TensorImpl& target, const In& operand);
+// Not even these: for a write whose places are picked.
+void require_no_overlap(const TensorImpl& target, const In& operand);
 // Whether these are views of the very same memory: copying the one to the other would change nothing, and PyTorch does not, even where
 // elements overlap.
 bool same_elements(const TensorImpl& a, const TensorImpl& b);

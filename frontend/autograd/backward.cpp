@@ -188,9 +188,11 @@ class Pass {
     for (const AutogradMeta::Hook& hook : hooks) {
       const Tensor changed = hook.call(gradient);
       if (!changed.defined()) continue;
+      require(changed.dtype() == gradient.dtype(), "hook has changed the type of value (was {} got {})",
+              info(gradient.dtype()).torch_name, info(changed.dtype()).torch_name);
       require(changed.sizes() == gradient.sizes(), "hook has changed the size of value: a gradient of size {} became one of {}",
               sizes_text(gradient.sizes()), sizes_text(changed.sizes()));
-      gradient = changed.to(gradient.dtype());
+      gradient = changed;
     }
     return gradient;
   }

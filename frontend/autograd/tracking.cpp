@@ -31,6 +31,23 @@ class Overwritten final : public CustomGradient {
   bool constant_;
 };
 
+// That of a value that took another one's place: its own, and zero in the other, so that both are part of one graph as in PyTorch.
+class Replaced final : public CustomGradient {
+ public:
+  Replaced(const engine::Value& before, const engine::Value& now, bool through_view) : through_view_(through_view) {
+    inputs = {before, now};
+    outputs.push_back(now.type_ref());
+  }
+  std::vector<engine::Value> pull(std::span<const engine::Value> cotangents) override {
+    const ir::Type& type = inputs[0].type();
+    return {expand(engine::constant(to_literal(0, type.dtype)), sizes_of(type), {}), cotangents[0]};
+  }
+  std::string name() const override { return through_view_ ? "CopySlices" : "CopyBackwards"; }
+
+ private:
+  bool through_view_;
+};
+
 engine::Value overwritten(engine::Value before, const engine::Value& now, bool constant) {
   // Of a chain of writes that pass on the first value's derivative, only that value is kept.
   if (!constant)
@@ -183,6 +200,15 @@ void set_written(TensorImpl& tensor, engine::Value value) {
   else if (engine::grad_enabled() && value.differentiable())
     tensor.cut = false;
   tensor.storage->set(std::move(value));
+}
+
+engine::Value written_over(const TensorImpl& tensor, engine::Value value) {
+  const engine::Value& before = tensor.storage->value();
+  if (!engine::grad_enabled() || tensor.cut || !before.differentiable() || !value.differentiable()) return value;
+  auto* custom = new Replaced(before, value, static_cast<bool>(tensor.base));
+  auto* output = new CustomOutput(custom, 0);
+  custom->drop();
+  return engine::identity(value, true, output);
 }
 
 engine::Value in_place_of(const engine::Value& value, engine::Value memory) {

@@ -92,6 +92,8 @@ void track_view(TensorImpl& view, const TensorImpl& of);
 engine::Value in_place_of(const engine::Value& value, engine::Value memory);
 // engine::owned, with the derivative.
 engine::Value owned_value(const engine::Value& value);
+// `value`, which takes the place of all that the tensor's storage holds, with a derivative of zero in that.
+engine::Value written_over(const TensorImpl& tensor, engine::Value value);
 // The value, with a derivative of zero in `of`.
 engine::Value constant_in(const engine::Value& value, const engine::Value& of);
 

@@ -18,12 +18,24 @@ namespace {
 
 std::optional<bool> flag_or_none(nb::handle h) { return h.is_none() ? std::nullopt : std::optional(nb::cast<bool>(h)); }
 
+std::string hook_name(PyObject* hook) {
+  PyObject* name = PyObject_GetAttrString(hook, "__name__");
+  if (!name) PyErr_Clear();
+  const Object held = name ? Object::steal(name) : Object();
+  return name && PyUnicode_Check(name) ? text_of(name) : "<unknown>";
+}
+
 Tensor call_hook(PyObject* hook, const Tensor& gradient) {
   const Gil gil;
   const Object result = Object::steal(PyObject_CallOneArg(hook, Object::steal(wrap(gradient)).get()));
   if (result.get() == Py_None) return {};
   if (!is_tensor(result.get())) raise(PyExc_TypeError, "expected Variable, but hook returned '{}'", type_name(result.get()));
-  return tensor_of(result.get());
+  const Tensor& changed = tensor_of(result.get());
+  if (changed.dtype() != gradient.dtype())
+    raise(PyExc_RuntimeError, "hook '{}' has changed the type of value (was torch.{}Tensor got torch.{}Tensor)", hook_name(hook),
+          info(gradient.dtype()).scalar_name, info(changed.dtype()).scalar_name);
+  if (changed.sizes() != gradient.sizes()) raise(PyExc_RuntimeError, "hook '{}' has changed the size of value", hook_name(hook));
+  return changed;
 }
 
 const Rows rows{

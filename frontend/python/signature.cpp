@@ -2,6 +2,8 @@
 #include "frontend/python/signature.h"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_set>
 
 #include "frontend/python/generator.h"
 #include "frontend/tensor_impl.h"
@@ -370,6 +372,86 @@ void write_results(PyObject* results, PyObject* targets, Writing how, const std:
   }
 }
 
+// Functions whose `out` PyTorch lets overlap their operands: reductions and linear algebra, which compute apart from it. (Recorded by
+// calling every function so.)
+bool computes_apart(const std::string& name) {
+  static const std::unordered_set<std::string_view> names{"all",
+                                                          "amax",
+                                                          "amin",
+                                                          "any",
+                                                          "argmax",
+                                                          "argmin",
+                                                          "bucketize",
+                                                          "chain_matmul",
+                                                          "cholesky_inverse",
+                                                          "cond",
+                                                          "det",
+                                                          "diag",
+                                                          "dot",
+                                                          "eigvalsh",
+                                                          "histc",
+                                                          "inner",
+                                                          "inv",
+                                                          "cholesky_solve",
+                                                          "inverse",
+                                                          "log_softmax",
+                                                          "linear",
+                                                          "logsigmoid",
+                                                          "logsumexp",
+                                                          "matmul",
+                                                          "matrix_norm",
+                                                          "matrix_power",
+                                                          "mean",
+                                                          "mm",
+                                                          "mvlgamma",
+                                                          "nanmean",
+                                                          "nanquantile",
+                                                          "multigammaln",
+                                                          "nansum",
+                                                          "norm",
+                                                          "pinv",
+                                                          "prod",
+                                                          "quantile",
+                                                          "searchsorted",
+                                                          "ndtr",
+                                                          "slice_scatter",
+                                                          "softmax",
+                                                          "solve",
+                                                          "std",
+                                                          "sum",
+                                                          "svdvals",
+                                                          "tensordot",
+                                                          "tril",
+                                                          "triu",
+                                                          "var",
+                                                          "vdot",
+                                                          "vecdot",
+                                                          "vector_norm",
+                                                          "bmm",
+                                                          "mv"};
+  return names.contains(name);
+}
+
+void require_no_partial_overlap(const Arguments& arguments, std::size_t count, PyObject* target) {
+  if (is_tensor(target)) {
+    const TensorImpl& written = *tensor_of(target).impl();
+    const auto check = [&](PyObject* p) {
+      if (is_tensor(p)) require_no_partial_overlap(written, tensor_of(p));
+    };
+    for (std::size_t i = 0; i < count; ++i) {
+      PyObject* given = arguments.object(i);
+      if (PyTuple_Check(given) || PyList_Check(given))
+        for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(given); ++k) check(PySequence_Fast_GET_ITEM(given, k));
+      else
+        check(given);
+    }
+    return;
+  }
+  for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(target); ++k)
+    if (is_tensor(PySequence_Fast_GET_ITEM(target, k)))
+      require_no_partial_overlap(arguments, count, PySequence_Fast_GET_ITEM(target, k));
+}
+
 Object named(PyTypeObject* type, const Object& tuple) {
   Object result = Object::steal(PyStructSequence_New(type));
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple.get()); ++i)
@@ -404,6 +486,7 @@ const std::vector<Signature>& Function::signatures() const {
 }
 
 PyObject* Function::invoke(const Signature& signature, Arguments& arguments) const {
+  if (arguments.out_ && !computes_apart(name)) require_no_partial_overlap(arguments, signature.parameters.size(), arguments.out_);
   Object result = Object::steal(signature.row->call(arguments));
   if (writes_back) {
     for (std::size_t i = 1; i < signature.parameters.size(); ++i)
