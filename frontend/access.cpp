@@ -288,6 +288,9 @@ void write(TensorImpl& tensor, engine::Value value, Written how, ir::Location wh
     const std::int64_t flat[] = {g.numel()};
     value = reshape(value, flat, where);
   }
+  // A stride of 0 is structure: the kernel would be one whose lanes all store to one place. Of one element any stride is right.
+  for (std::size_t axis = 0; axis < layout.sizes.size(); ++axis)
+    if (layout.sizes[axis] == 1 && layout.strides[axis] == 0) layout.strides[axis] = std::int64_t{1};
   const engine::Value operands[] = {source(tensor, tensor.dtype()), std::move(value)};
   set_written(tensor, engine::record(ir::Op::store, operands, std::move(layout), where));
 }

@@ -98,6 +98,15 @@ TEST_CASE("strided, diagonal and unfolded writes") {
   CHECK(values(m) == Floats{1, 5, 0, 0, 2, 5, 0, 0, 3});
 }
 
+TEST_CASE("an axis of one element with stride 0, which is what expand and unfold leave, is written as any other") {
+  Tensor x = arange(30).view({6, 5});
+  Tensor column = x.diagonal(-1).expand({2, 5}).unfold(0, 1, 1).select(0, -2);  // sizes {5, 1}, strides {6, 0}
+  REQUIRE(column.stride(1) == 0);
+  column.masked_fill_(column > 6, -1);
+  CHECK(values(x.diagonal(-1).to(DType::f32)) == Floats{5, -1, -1, -1, -1});
+  CHECK(x.sum().item<std::int64_t>() == 435 - (11 + 17 + 23 + 29) - 4);
+}
+
 TEST_CASE("writing to memory that repeats is refused") {
   Tensor wide = zeros({1, 3}).expand({4, 3});
   CHECK_THROWS_WITH(wide.add_(1), Catch::Matchers::ContainsSubstring(
