@@ -9,6 +9,7 @@ TypeError::~TypeError() = default;
 NotImplementedError::~NotImplementedError() = default;
 IndexError::~IndexError() = default;
 ValueError::~ValueError() = default;
+LinAlgError::~LinAlgError() = default;
 DeviceError::~DeviceError() = default;
 CompileError::~CompileError() = default;
 ParseError::~ParseError() = default;

@@ -49,6 +49,12 @@ class BRAZE_EXPORT ValueError : public Error {  // ValueError
   ~ValueError() override;
 };
 
+class BRAZE_EXPORT LinAlgError : public Error {  // torch.linalg.LinAlgError: a matrix does not allow it
+ public:
+  using Error::Error;
+  ~LinAlgError() override;
+};
+
 class BRAZE_EXPORT DeviceError : public Error {  // RuntimeError: a device, driver or memory that is not there
  public:
   using Error::Error;

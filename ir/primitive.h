@@ -59,8 +59,9 @@ struct LibraryFunctionInfo {
 const LibraryFunctionInfo& info(LibraryFunction f);
 std::optional<LibraryFunction> library_function_from_name(std::string_view name);
 
-// Why a kernel stopped; the value of the status word. 0 is success. refused: a routine says why in words.
-enum class Fault : std::uint8_t { none, division_by_zero, index_out_of_range, stopped, refused };
+// Why a kernel stopped; the value of the status word. 0 is success. refused: a routine says why in words; not_decomposed:
+// likewise, because a matrix is singular or a decomposition does not converge.
+enum class Fault : std::uint8_t { none, division_by_zero, index_out_of_range, stopped, refused, not_decomposed };
 
 // One SSA instruction of scalar code. `type` is the result's type, `from` the operands' type where it differs
 // (convert, bitcast, comparisons), `payload` the bits of a constant, the LibraryFunction of a call, the Fault of a check.

@@ -41,7 +41,7 @@ struct RoutineCall {
   }
 };
 
-// What became of a call: Fault::refused comes with PyTorch's words.
+// What became of a call: Fault::refused and not_decomposed come with PyTorch's words.
 struct Outcome {
   ir::Fault fault = ir::Fault::none;
   std::string message = {};

@@ -40,7 +40,7 @@ using StreamingSource = std::function<KernelEntry(std::uint32_t kernel)>;
 struct Failure {
   ir::Fault fault;
   std::uint32_t step;
-  std::string message = {};  // Fault::refused: the routine's words
+  std::string message = {};  // Fault::refused and not_decomposed: the routine's words
 };
 
 class Executable {

@@ -251,6 +251,8 @@ void throw_failure(const runtime::Failure& failure, const ir::Program& program) 
       fail<IndexError>("index out of bounds{}{}", bounds_of(failure, program), where);
     case ir::Fault::refused:
       fail<Error>("{}{}", failure.message, where);
+    case ir::Fault::not_decomposed:
+      fail<LinAlgError>("{}{}", failure.message, where);
     case ir::Fault::stopped:
       fail<Error>("evaluation was stopped{}", where);
   }

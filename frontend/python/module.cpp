@@ -175,6 +175,7 @@ void add_engine(nb::module_& m) {
 NB_MODULE(_braze, m) {
   using namespace braze::python;
   try {
+    add_errors(m.ptr());
     add_types(m.ptr());
     add_tensor_type(m.ptr());
     add_functions(m.ptr());

@@ -10,6 +10,17 @@ void raise(PyObject* type, const std::string& message) {
   throw PythonError{};
 }
 
+PyObject* linalg_error = nullptr;
+
+void add_errors(PyObject* module) {
+  linalg_error = PyErr_NewExceptionWithDoc(
+      "braze.linalg.LinAlgError",
+      "A matrix does not allow what was asked: it is singular, not positive-definite, or a decomposition did not converge.",
+      PyExc_RuntimeError, nullptr);
+  if (!linalg_error) throw PythonError{};
+  check(PyModule_AddObjectRef(module, "LinAlgError", linalg_error));
+}
+
 void translate_exception() noexcept {
   // A stopped evaluation is Ctrl-C's: Python's own handler says what it means.
   const auto set = [](PyObject* type, const char* text) {
@@ -27,6 +38,8 @@ void translate_exception() noexcept {
     set(PyExc_ValueError, e.what());
   } catch (const NotImplementedError& e) {
     set(PyExc_NotImplementedError, e.what());
+  } catch (const LinAlgError& e) {
+    set(linalg_error, e.what());
   } catch (const std::bad_alloc&) {
     set(PyExc_RuntimeError, "braze: can't allocate memory: you tried to allocate more than there is");
   } catch (const std::exception& e) {

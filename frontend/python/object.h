@@ -60,6 +60,9 @@ inline void check(int status) {
   if (status < 0) throw PythonError{};
 }
 
+extern PyObject* linalg_error;  // the class of LinAlgError
+void add_errors(PyObject* module);
+
 // In a catch block: sets the Python error that stands for the exception in flight.
 void translate_exception() noexcept;
 template <class F>

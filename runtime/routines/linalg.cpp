@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 
@@ -101,7 +102,7 @@ Outcome refusal(ir::Fault fault, const RoutineArray& a, const std::vector<std::i
   const auto failed = std::find_if(info.begin(), info.end(), [](std::int32_t i) { return i != 0; });
   if (failed == info.end()) return {};
   const std::string element = a.sizes.size() > 2 ? fmt::format("(Batch element {}): ", failed - info.begin()) : "";
-  return {ir::Fault::refused, fmt::format("{}: {}{}", function, element, words(*failed))};
+  return {ir::Fault::not_decomposed, fmt::format("{}: {}{}", function, element, words(*failed))};
 }
 
 Outcome lu_refusal(ir::Fault fault, const RoutineArray& a, const std::vector<std::int32_t>& info, ir::Checked check) {
@@ -296,14 +297,17 @@ Outcome eigh(const RoutineCall& call) {
   });
 }
 
-// LAPACK gives a conjugate pair's vectors as two real columns, the real and the imaginary part.
+// LAPACK's own steps complain about non-finite matrices on the standard error, so it never sees one.
+// It gives a conjugate pair's vectors as two real columns, the real and the imaginary part.
 Outcome eig(const RoutineCall& call) {
+  constexpr int not_finite = -1;
   return in_type(call, [&]<class T> {
     const Matrices a(call.in[0]), real(call.out[0], 1), imaginary(call.out[1], 1), vectors(call.out[2]), other(call.out[3]);
     const std::int64_t n = a.columns;
     std::vector<std::int32_t> info;
     const ir::Fault fault = each(call, a, info, [&](std::int64_t i) {
       if (n == 0) return 0;
+      if (!std::all_of(a.at<T>(i), a.at<T>(i) + a.elements(), [](T x) { return std::isfinite(x); })) return not_finite;
       const Place<T> wr(real, i), wi(imaginary, i), re(vectors, i), im(other, i);
       const auto work = copy_of(a.at<T>(i), a.elements()), columns = scratch<T>(a.elements());
       const int failed = lapack<T>().geev(row_major, 'N', 'V', a.n(), work.get(), a.stride(), wr, wi, nullptr, a.stride(),
@@ -323,6 +327,8 @@ Outcome eig(const RoutineCall& call) {
       }
       return 0;
     });
+    if (fault == ir::Fault::none && std::find(info.begin(), info.end(), not_finite) != info.end())
+      return Outcome{ir::Fault::refused, "torch.linalg.eig: input tensor should not contain infs or NaNs."};
     return unconverged(fault, call.in[0], info, "linalg.eig", "eigenvalues");
   });
 }

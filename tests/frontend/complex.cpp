@@ -271,7 +271,8 @@ TEST_CASE("linear algebra of complex matrices undoes itself") {
   CHECK(allclose(matmul(factor, factor.mH()), positive, 0, 1e-11));
   CHECK(allclose(factor, factor.tril(), 0, 1e-14));
   CHECK(allclose(linalg::cholesky(positive, true), factor.mH(), 0, 1e-11));
-  const Tensor tall = b, undone = linalg::pinv(tall);
+  const Tensor& tall = b;
+  const Tensor undone = linalg::pinv(tall);
   CHECK(allclose(matmul(matmul(tall, undone), tall), tall, 0, 1e-11));
   // The squares of the singular values are what the product with the adjoint has as eigenvalues, rising.
   CHECK(allclose(square(linalg::svdvals(tall)).flip({-1}), linalg::eigvalsh(matmul(tall.mH(), tall)), 0, 1e-11));

@@ -57,6 +57,8 @@ TEST_CASE("matmul's refusals are PyTorch's") {
   CHECK_THROWS_WITH(dot(ones({2, 2}), ones({2, 2})), "1D tensors expected, but got 2D and 2D tensors");
   CHECK_THROWS_AS(mm(ones({2, 2}, {bool_}), ones({2, 2}, {bool_})), NotImplementedError);
   CHECK_THROWS_AS(matmul(2, ones({2})), TypeError);
+  CHECK_THROWS_AS(linalg::inv(zeros({3, 3})).to_vector<float>(), LinAlgError);
+  CHECK_THROWS_AS(linalg::cholesky(-eye(3)).to_vector<float>(), LinAlgError);
 }
 
 TEST_CASE("products of integers and halves") {

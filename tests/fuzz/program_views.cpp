@@ -6,8 +6,6 @@
 
 namespace braze::test {
 
-using ir::Op;
-
 void Runner::view(const Step& s) {
   const Tensor& t = tensor(s.a);
   Model m = model(s.a);

@@ -76,7 +76,8 @@ void check(const fs::path& path, std::string_view pass) {
   Module module = parse_module(input, path.filename().string());
   CHECK(print(parse_module(print(module))) == print(module));
   const Options options = options_of(text);
-  module = run_passes(std::move(module), options, passes_to(pass, module.stage));
+  const auto passes = passes_to(pass, module.stage);
+  module = run_passes(std::move(module), options, passes);
   verify(module);
   const std::string found = print(module);
   if (module.stage <= Stage::fused) CHECK(print(parse_module(found)) == without_remarks(found));

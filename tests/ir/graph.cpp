@@ -47,7 +47,8 @@ TEST_CASE("equal nodes are one node; any difference makes another") {
 
   std::set<NodeId> nodes;
   const auto different = [&](Op op, std::vector<Value> in, Attributes a = None{}) {
-    CHECK(nodes.insert(g.add(op, in, std::move(a))).second);
+    const bool is_new = nodes.insert(g.add(op, in, std::move(a))).second;
+    CHECK(is_new);
   };
   different(Op::add, {x, y});
   different(Op::add, {y, x});

@@ -82,7 +82,7 @@ TEST_CASE("normalising never changes a value") {
         case 5:
           if (y > 0) known.emplace_back(t.floor_div(a, b), floor);
           break;
-        case 6:
+        default:
           if (y > 0) known.emplace_back(t.ceil_div(a, b), floor + (floor * y != x));
           break;
       }

@@ -160,3 +160,21 @@ def test_vmap_says_what_it_cannot_do():
 def test_meshgrid_shows_what_it_got():
     kind, text = error(T.meshgrid, T.ones(1, 2))
     assert (kind, text) == ("RuntimeError", "torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: tensor([[1., 1.]])")
+
+
+def test_what_a_matrix_does_not_allow_is_a_lin_alg_error():
+    L, nan = T.linalg, float("nan")
+    assert issubclass(L.LinAlgError, RuntimeError)
+    for call, words in ((lambda: L.inv(T.zeros(3, 3)).tolist(), "linalg.inv: The diagonal element 1 is zero"),
+                        (lambda: L.solve(T.zeros(3, 3), T.ones(3)).tolist(), "torch.linalg.solve: The solver failed because the input matrix is"),
+                        (lambda: L.cholesky(-T.eye(3)).tolist(), "linalg.cholesky: The factorization could not be completed"),
+                        (lambda: L.eigvalsh(T.full((3, 3), nan)).tolist(), "linalg.eigh: The algorithm failed to converge"),
+                        (lambda: L.svdvals(T.full((3, 3), nan)).tolist(), "linalg.svd: The algorithm failed to converge"),
+                        (lambda: T.inverse(T.zeros(2, 3, 3)).tolist(), "linalg.inv: (Batch element 0): The diagonal element 1 is zero")):
+        try:
+            call()
+        except L.LinAlgError as why:
+            assert str(why).startswith(words), str(why)
+        else:
+            raise AssertionError(words)
+    assert error(lambda: L.eigvals(T.full((3, 3), nan)).tolist())[1].startswith("torch.linalg.eig: input tensor should not contain infs or NaNs.")

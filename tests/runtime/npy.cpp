@@ -274,6 +274,7 @@ TEST_CASE("bad headers raise ParseError with the column and a caret", "[npy]") {
       try {
         load_npy(folder.write(changed));
       } catch (const Error&) {
+        continue;
       }
     }
   }

@@ -4,10 +4,7 @@ from . import _braze
 
 globals().update(_braze._functions["linalg"])
 
-
-class LinAlgError(RuntimeError):
-    """A matrix does not allow what was asked: it is singular, not positive-definite, or a decomposition did not converge."""
-
+LinAlgError = _braze.LinAlgError
 
 __all__ = [*_braze._functions["linalg"], "LinAlgError"]
 __getattr__ = absent(__name__)

@@ -255,7 +255,7 @@ class ModuleHolder {
   explicit ModuleHolder(Required... required)
     requires(std::is_same_v<Options, detail::NoOptions>)
       : ModuleHolder(std::make_shared<Impl>(std::move(required)...)) {}
-  explicit ModuleHolder(Required... required, const Options& options = {})
+  explicit ModuleHolder(Required... required, const Options& options = {})  // NOLINT: some Impl keeps it
     requires(!std::is_same_v<Options, detail::NoOptions>)
       : ModuleHolder(std::make_shared<Impl>(std::move(required)..., options)) {}
   template <std::same_as<std::nullptr_t> None>  // a template, so that 0 is a number
