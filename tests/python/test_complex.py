@@ -8,14 +8,7 @@ import sys
 import numpy as np
 
 import braze as T
-
-
-def raises(kind, function, *args, **kwargs):
-    try:
-        function(*args, **kwargs)
-    except kind as e:
-        return str(e)
-    raise AssertionError("nothing was raised")
+from support import raises
 
 
 def random(*shape, dtype="complex64"):

@@ -5,14 +5,7 @@ import warnings
 import numpy as np
 
 import braze as T
-
-
-def raises(kind, function, *args, **kwargs):
-    try:
-        function(*args, **kwargs)
-    except kind as e:
-        return str(e)
-    raise AssertionError("nothing was raised")
+from support import raises
 
 
 def test_every_dtype_both_ways():

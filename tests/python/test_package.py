@@ -6,16 +6,9 @@ import subprocess
 import sys
 
 import braze as T
+from support import error
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-
-
-def error(function, *args):
-    try:
-        function(*args)
-    except Exception as e:
-        return type(e).__name__, str(e)
-    raise AssertionError("nothing was raised")
 
 
 def test_coverage_is_up_to_date():

@@ -2,14 +2,7 @@
 import numpy as np
 
 import braze as T
-
-
-def error(function, *args, **kwargs):
-    try:
-        function(*args, **kwargs)
-    except Exception as e:
-        return type(e).__name__, str(e)
-    raise AssertionError("nothing was raised")
+from support import error
 
 
 def test_unknown_keyword():

@@ -4,18 +4,11 @@ import pickle
 import warnings
 
 import braze as T
+from support import error
 
 F = T.nn.functional
 OVERLAP = ("RuntimeError", "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
                            "location. Please clone() the tensor before performing the operation.")
-
-
-def error(function, *args):
-    try:
-        function(*args)
-    except Exception as e:
-        return type(e).__name__, str(e)
-    raise AssertionError("nothing was raised")
 
 
 def i(*numbers):

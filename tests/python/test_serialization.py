@@ -18,6 +18,7 @@ import zlib
 import numpy as np
 
 import braze as T
+from support import error
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", *FLOATS)
@@ -64,14 +65,6 @@ FROM_PYTORCH = zlib.decompress(base64.b85decode(
     ';_}V<fCc#)>mYiTvUr%~~>6e41Oa-7>aD#)?lmE7mbi!q&=I@yRs8f^8fxkBtEXOMJjs!6yW8h8s(~?<ZNn>I5ar6RFW(SUAIYe&x*+-i54NyZ$=<j(+'
     'D7+z^&~a=I^S^cNIzOc{&kvHu5u=%U&'
 ))
-
-
-def error(function, *args, **kwargs):
-    try:
-        function(*args, **kwargs)
-    except Exception as e:
-        return type(e).__name__, str(e)
-    raise AssertionError("nothing was raised")
 
 
 def same(a, b):
