@@ -5,6 +5,7 @@
 #include <set>
 
 #include "ir/meaning.h"
+#include "passes/factor_reduction.h"
 #include "passes/fuser.h"
 
 namespace braze::passes::fusion {
@@ -153,7 +154,40 @@ void Fuser::recompute() {
   }
 }
 
-// Groups over one domain that read the same memory.
+// Whether the group, all of it reductions of what a factor of the dot is, over k, and what follows from them, becomes part of the dot's
+// kernel. A GPU's kernel would need a block for them.
+bool Fuser::joins_dot(std::uint32_t dot, std::uint32_t other) {
+  const Cluster &a = clusters_[dot], &b = clusters_[other];
+  if (!std::holds_alternative<ir::CpuTarget>(options_.target) || !a.domain.contracts || !b.domain.reduces) return false;
+  if (b.domain.contracts || b.domain.rows().size() != 1) return false;
+  const NodeId product = *std::ranges::find_if(a.nodes, [&](NodeId id) { return graph_[id].op == Op::dot; });
+  std::optional<FactorReduction> found;
+  NodeId factor = none;
+  for (const NodeId id : b.nodes) {
+    const Node& node = graph_[id];
+    if (!ir::info(node.op).reduction()) {
+      if (!row_[id] || !ir::info(node.op).elementwise()) return false;
+      continue;
+    }
+    const auto own = factor_reduction(graph_, extents_, product, id);
+    if (!own || (found && own->left != found->left)) return false;
+    found = own;
+    factor = stored_value(graph_, node.in[0]).node;
+  }
+  if (!found || (role_[factor] != Role::leaf && !kept_[factor])) return false;
+  // What both read one of them may write over, once the other no longer needs it.
+  for (const NodeId read : b.reads)
+    if (read != factor && std::ranges::binary_search(a.reads, read)) return false;
+  if (a.nodes.size() + b.nodes.size() > static_cast<std::size_t>(options_.group_nodes)) return false;
+  if (a.reads.size() + b.reads.size() + 2 > static_cast<std::size_t>(options_.group_buffers)) return false;
+  if (depends(dot, other) || depends(other, dot)) return false;
+  const std::uint32_t level = std::max(a.level, b.level);
+  if (!raise(dot, level) || !raise(other, level)) return false;
+  absorb(dot, other, true);
+  return true;
+}
+
+// Groups over one domain that read the same memory, and what a dot's kernel does beside it.
 void Fuser::siblings() {
   std::map<NodeId, std::vector<std::uint32_t>> readers;
   constexpr std::size_t most_tried = 4;
@@ -166,7 +200,8 @@ void Fuser::siblings() {
       for (std::size_t k = others.size(); k-- > 0 && others.size() - k <= most_tried;) {
         const std::uint32_t other = find(others[k]);
         own = find(own);
-        if (other == own || clusters_[other].domain.extents != clusters_[own].domain.extents) continue;
+        if (other == own || joins_dot(own, other) || joins_dot(other, own)) continue;
+        if (clusters_[other].domain.extents != clusters_[own].domain.extents) continue;
         if (clusters_[other].domain.contracts || clusters_[own].domain.contracts) continue;
         if (depends(own, other) || depends(other, own)) continue;  // why they are apart is noted already
         std::string why;

@@ -113,6 +113,7 @@ class Fuser {
   Again again(ir::NodeId id);
   bool once_a_row(ir::NodeId id, std::uint32_t cluster) const;
   void siblings();
+  bool joins_dot(std::uint32_t dot, std::uint32_t other);
   std::vector<std::uint32_t> sequence_of_clusters();
   void emit(Module& module);
   std::vector<ir::NodeId> closure(std::uint32_t cluster, const std::vector<ir::Value>& roots, std::vector<ir::Value>& reads);

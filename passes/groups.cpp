@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "passes/affine.h"
+#include "passes/factor_reduction.h"
 #include "passes/nest.h"
 
 namespace braze::passes {
@@ -91,6 +92,9 @@ class GroupChecker {
 
   void check_domain(const Group& group) const {
     const Node *dot = nullptr, *reduction = nullptr, *alone = nullptr;
+    std::optional<NodeId> product;
+    for (const NodeId id : group.nodes)
+      if (graph_[id].op == Op::dot) product = id;
     for (const NodeId id : group.nodes) {
       const Node& node = graph_[id];
       if (node.op == Op::dot) {
@@ -105,11 +109,13 @@ class GroupChecker {
       if (!ir::info(node.op).reduction()) continue;
       group_law(!is_mixed(node), "kernel {}: {} reduces axes that do not stand together: reduce the last ones first", group.name,
                 ir::name(node.op));
-      group_law(reduction == nullptr || rows_of(node) == rows_of(*reduction), "kernel {}: {} and {} reduce other axes", group.name,
-                ir::name(reduction == nullptr ? node.op : reduction->op), ir::name(node.op));
+      const bool beside = product && factor_reduction(graph_, extents_, *product, id);
+      group_law(!product || beside, "kernel {} holds a dot and a reduction that is of no factor of it, over what the dot sums",
+                group.name);
+      group_law(beside || reduction == nullptr || rows_of(node) == rows_of(*reduction), "kernel {}: {} and {} reduce other axes",
+                group.name, ir::name(reduction == nullptr ? node.op : reduction->op), ir::name(node.op));
       reduction = &node;
     }
-    group_law(dot == nullptr || reduction == nullptr, "kernel {} holds a dot and a reduction", group.name);
     if (group.outputs.size() == 1 && graph_.node(group.outputs[0]).op == Op::concat) alone = &graph_.node(group.outputs[0]);
     if (alone == nullptr) return;
     group_law(dot == nullptr && reduction == nullptr, "kernel {} holds {} and a reduction or a dot", group.name,

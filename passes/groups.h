@@ -29,7 +29,8 @@ bool is_mixed(const ir::Node& node);
 //  * What a group's nodes read, and what its stores write over, is in the group, or in memory before it runs; so are the results.
 //  * It computes what it puts out, and nothing that this does not need.
 //  * A concat, an accumulate or a put is all that its group puts out, and none is with a reduction or a dot. A routine is alone.
-//  * A dot is alone with elementwise nodes and views. Reductions reduce the same axes of the same shape, axes that stand together.
+//  * Reductions reduce the same axes of the same shape, axes that stand together; beside a dot, k of one of its factors
+//    (factor_reduction.h). A dot is alone with them, elementwise nodes and views.
 void check_groups(const Module& module);
 
 }  // namespace braze::passes

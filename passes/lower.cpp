@@ -54,7 +54,7 @@ Nest routine_nest(const Graph& graph, const Group& group) {
   return nest;
 }
 
-void lower_groups(Module& module) {
+void lower_groups(Module& module, const Options& options) {
   check_groups(module);
   const Extents extents(module.graph, module.index);
   for (const Group& group : module.groups) {
@@ -63,6 +63,8 @@ void lower_groups(Module& module) {
     for (std::size_t part = 0; part < parts; ++part) {
       const bool routine = group.nodes.size() == 1 && ir::info(module.graph[group.nodes[0]].op).routine();
       Nest nest = routine ? routine_nest(module.graph, group) : lower_group(module.graph, extents, group, part);
+      group_law(std::holds_alternative<ir::CpuTarget>(options.target) || nest.contractions.empty() || nest.reductions.empty(),
+                "kernel {} holds a dot and a reduction, which is for CPUs", group.name);
       nest.group = static_cast<std::uint32_t>(module.nests.size());
       if (part > 0) nest.name += fmt::format("_{}", part + 1);
       for (const NodeId id : group.nodes)
@@ -74,9 +76,9 @@ void lower_groups(Module& module) {
 
 }  // namespace
 
-Module lower(Module module, const Options&) {
+Module lower(Module module, const Options& options) {
   try {
-    lower_groups(module);
+    lower_groups(module, options);
   } catch (const BadGroup& bad) {
     refuse(module, bad);
   }

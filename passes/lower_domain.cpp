@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ir/error.h"
+#include "passes/factor_reduction.h"
 #include "passes/lowering.h"
 
 namespace braze::passes::lowering {
@@ -72,8 +73,8 @@ Lowering::Lowering(const Graph& graph, const Extents& extents, const Group& grou
       inside_(group.nodes.begin(), group.nodes.end()),
       natural_extents_(natural_extents(graph, extents, group, part)) {
   const Domain domain = domain_of(graph, group, part);
-  reduction_ = domain.reduction;
   contraction_ = domain.contraction;
+  if (!contraction_) reduction_ = domain.reduction;
   const std::size_t rank = natural_extents_.size();
   reduced_.assign(rank, false);
   bool units = true;
@@ -193,15 +194,50 @@ Place Lowering::element_place(const Shape& shape) {
   return *place;
 }
 
+// A value of this shape along an axis of the dot.
+Place Lowering::place_along(Variable axis, const Shape& shape) {
+  group_law(extents_.product(shape) == natural_extents_[axis], "kernel {}: a value of shape {} has other elements than the rest",
+            group_.name, ir::text(shape, graph_.symbols));
+  return {true, {coordinates_[axis]}};
+}
+
+// Which values are made of reductions beside the dot.
+void Lowering::find_along() {
+  if (!contraction_) return;
+  constexpr Variable elements = no_axis;  // made of the dot
+  for (const NodeId id : group_.nodes) {
+    const Node& node = graph_[id];
+    std::optional<Variable> own;
+    if (id == *contraction_) own = elements;
+    if (ir::info(node.op).reduction()) {
+      const auto found = factor_reduction(graph_, extents_, *contraction_, id);
+      group_law(found.has_value(), "kernel {} holds a dot and a reduction that is of no factor of it", group_.name);
+      own = found->left ? 0 : 1;
+    } else if (!own) {
+      for (const Value in : node.in) {
+        const auto at = along_.find(in.node);
+        if (at == along_.end()) continue;
+        group_law(!own || *own == at->second, "kernel {}: {} reads the dot and a reduction beside it, or two along other axes",
+                  group_.name, ir::name(node.op));
+        own = at->second;
+      }
+    }
+    if (own) along_.emplace(id, *own);
+  }
+}
+
 void Lowering::add_outputs() {
+  find_along();
   for (const Value value : group_.outputs) {
     const Node& node = graph_.node(value);
     const bool reducing = reduction_.has_value() || contraction_.has_value();
     const bool writes = is_write(node.op);
     const Value stored = writes ? written_value(node) : value;
     const Shape& shape = graph_.type(stored).shape;
-    auto place = reducing ? domain_place(shape, true) : std::nullopt;
     Output output;
+    const auto along = along_.find(stored.node);
+    if (along != along_.end()) output.along = along->second;
+    auto place = output.along != no_axis ? place_along(output.along, shape) : reducing ? domain_place(shape, true) : std::nullopt;
     output.row = place.has_value();
     if (!place) {
       group_law(!contraction_, "kernel {}: {} gives other elements than the dot", group_.name, ir::name(node.op));

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ir/error.h"
+#include "passes/factor_reduction.h"
 #include "passes/lowering.h"
 
 namespace braze::passes::lowering {
@@ -79,7 +80,7 @@ std::optional<ExprId> Lowering::attempt(const Request& request, std::vector<Requ
   if (node.op == Op::pad) return pad(request, missing);
   if (node.op == Op::concat) return concat(request, missing);
   const ir::OpInfo& info = ir::info(node.op);
-  if (info.reduction()) return reduce(request, missing);
+  if (info.reduction()) return contraction_ ? reduce_factor(request, missing) : reduce(request, missing);
   if (node.op == Op::wrap_index) return wrap(request, missing);
   if (node.op == Op::take) return take(request, missing);
   if (info.elementwise()) return elementwise(request, missing);
@@ -282,16 +283,52 @@ std::optional<ExprId> Lowering::reduce(const Request& request, std::vector<Reque
               .number = at->second});
 }
 
+// A reduction of a factor of the dot: of the elements that the dot reads, where it reads them.
+std::optional<ExprId> Lowering::reduce_factor(const Request& request, std::vector<Request>& missing) {
+  const Node& node = graph_.node(request.value);
+  const Node& dot = graph_[*contraction_];
+  const auto found = factor_reduction(graph_, extents_, *contraction_, request.value.node);
+  group_law(found.has_value(), "kernel {} holds a dot and a reduction that is of no factor of it", group_.name);
+  const Variable axis = found->left ? 0 : 1;
+  const Shape& shape = node.out[request.value.result].shape;
+  group_law(linear(place_along(axis, shape), shape) == linear(request.place, shape),
+            "kernel {}: the result of {} is read at another row", group_.name, ir::name(node.op));
+  auto at = reductions_.find(request.value.node);
+  if (at == reductions_.end()) {
+    const auto [left, right] = factor_places();
+    std::vector<ExprId> factor;
+    if (!all({found->left ? Request{dot.in[0], left, 0} : Request{dot.in[1], right, 0}}, missing, factor)) return std::nullopt;
+    at = reductions_.emplace(request.value.node, static_cast<std::uint32_t>(nest_.reductions.size())).first;
+    const AffineId position = coordinates_[dot_axes(graph_, *contraction_).k];
+    nest_.reductions.push_back({node.op, factor[0], position, 1, {request.value.node, 0}, axis, found->order});
+  }
+  return add({.kind = Expr::Kind::reduced,
+              .type = graph_.type(request.value).dtype,
+              .result = static_cast<std::uint8_t>(request.value.result),
+              .number = at->second});
+}
+
+// Where the dot reads its factors.
+std::pair<Place, Place> Lowering::factor_places() const {
+  const std::size_t rank = graph_[*contraction_].out[0].shape.size();
+  const DotAxes axes = dot_axes(graph_, *contraction_);
+  Place left;
+  for (std::size_t i = 0; i < rank; ++i) left.at.push_back(coordinates_[i]);
+  Place right = left;
+  left.at[rank - 2] = coordinates_[axes.m];
+  right.at[rank - 1] = coordinates_[axes.n];
+  left.at[rank - 1] = right.at[rank - 2] = coordinates_[axes.k];
+  return {left, right};
+}
+
 std::optional<ExprId> Lowering::contract(const Request& request, std::vector<Request>& missing) {
   const Node& node = graph_.node(request.value);
   const std::size_t rank = node.out[0].shape.size();
   const DotAxes axes = dot_axes(graph_, request.value.node);
-  Place left, right, result;
-  for (std::size_t i = 0; i < rank; ++i) left.at.push_back(i + 2 < rank ? coordinates_[i] : affine_.zero());
-  right = result = left;
-  left.at[rank - 2] = result.at[rank - 2] = coordinates_[axes.m];
-  right.at[rank - 1] = result.at[rank - 1] = coordinates_[axes.n];
-  left.at[rank - 1] = right.at[rank - 2] = coordinates_[axes.k];
+  const auto [left, right] = factor_places();
+  Place result = left;
+  result.at[rank - 2] = coordinates_[axes.m];
+  result.at[rank - 1] = coordinates_[axes.n];
   group_law(linear(result, node.out[0].shape) == linear(request.place, node.out[0].shape),
             "kernel {}: dot is read at another element", group_.name);
   std::vector<ExprId> found;

@@ -68,6 +68,7 @@ class Lowering {
 
   void make_axes(const Splits& splits);
   void add_outputs();
+  void find_along();
   void add_part(const Node& concat);
   ExprId evaluate(Request request);
   std::optional<ExprId> known(const Request& request) const;
@@ -77,6 +78,7 @@ class Lowering {
   std::optional<ExprId> pad(const Request& request, std::vector<Request>& missing);
   std::optional<ExprId> concat(const Request& request, std::vector<Request>& missing);
   std::optional<ExprId> reduce(const Request& request, std::vector<Request>& missing);
+  std::optional<ExprId> reduce_factor(const Request& request, std::vector<Request>& missing);
   std::optional<ExprId> contract(const Request& request, std::vector<Request>& missing);
   std::optional<ExprId> elementwise(const Request& request, std::vector<Request>& missing);
   std::optional<ExprId> wrap(const Request& request, std::vector<Request>& missing);
@@ -91,6 +93,8 @@ class Lowering {
   std::optional<Place> domain_place(const Shape& shape, bool row);
   AffineId row_major(const std::vector<std::size_t>& natural_axes);
   Place element_place(const Shape& shape);
+  Place place_along(Variable axis, const Shape& shape);
+  std::pair<Place, Place> factor_places() const;
 
   const Graph& graph_;
   const Extents& extents_;
@@ -109,6 +113,7 @@ class Lowering {
   std::map<std::vector<std::uint64_t>, ExprId> exprs_;
   std::map<std::uint64_t, std::uint32_t> buffers_;
   std::map<NodeId, std::uint32_t> reductions_;
+  std::map<NodeId, Variable> along_;  // beside a dot: what is made of reductions, by the axis that they leave
 };
 
 // Drops guards, quotients and affines that nothing reads, joins axes that every address steps through as one, and numbers the stages of

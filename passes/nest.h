@@ -13,6 +13,7 @@
 //    over the same row. All reductions of a nest remove the same axes in the same order.
 //  * Adjacent axes of one role are collapsed where every affine allows it; axes of extent number 1 are gone. Zero axes are one point.
 //  * A guard is a conjunction of `0 <= index < extent`; a guarded load or check happens only where its guard holds.
+//  * Beside a dot, reductions are of one of its factors, over k, and each lies along m or n: so do outputs made of it.
 //  * A kept axis is never fixed by an order; a reduced one has the canonical order of ir/reduce_order.h, by `order`.
 //  * What an expression holds is a value of its `type`: halves are rounded after every op.
 #pragma once
@@ -31,6 +32,7 @@ namespace braze::passes {
 // Numbers Nest::axes, or, from derived_base on, Nest::derived.
 using Variable = std::uint32_t;
 inline constexpr Variable derived_base = 1u << 16;
+inline constexpr Variable no_axis = ~Variable{0};
 
 // offset + the sum of coefficient * variable; terms sorted by variable, none with coefficient number 0.
 struct Affine {
@@ -106,14 +108,18 @@ struct Reduction {
   AffineId position;  // of the element among the reduced ones, row-major: what argmax counts
   std::uint32_t stage = 1;
   ir::Value value;  // the graph's node
+  // Beside a dot: the axis that is left, and the order in which k is reduced.
+  Variable along = no_axis;
+  ReduceOrder order = ReduceOrder::inner;
 };
 
 struct Output {
   ExprId expr;
   std::uint32_t buffer;
   AffineId address;
-  bool row = false;         // stored once a row, not once an element
-  bool accumulate = false;  // combined with what is there, in index order, serially: places may repeat
+  bool row = false;          // stored once a row, not once an element
+  Variable along = no_axis;  // beside a dot: of the reductions along this axis, stored once for each place of it
+  bool accumulate = false;   // combined with what is there, in index order, serially: places may repeat
   ir::Put::Combine combine = ir::Put::Combine::add;
   ExprId index = no_expr;  // put: the place, in lieu of `address`, which is the constant past the last one
   ir::Value into;          // a write: the storage's value before; else none
@@ -138,7 +144,7 @@ struct Nest {
   std::vector<std::vector<Condition>> guards{{}};
   std::vector<Expr> exprs;
   std::vector<Reduction> reductions;
-  std::vector<Contraction> contractions;  // at most one; its result is reductions' Expr::reduced with number contraction_number
+  std::vector<Contraction> contractions;  // at most one; its result is an Expr::reduced with number contraction_number
   std::vector<Output> outputs;
   std::vector<ir::Value> buffers;     // graph values; outputs' too
   std::optional<ir::NodeId> routine;  // a call of the runtime's: no axes, no expressions; `buffers` are operands, then results

@@ -35,7 +35,10 @@ class Printer {
       const std::string_view how = output.index != no_expr ? ir::combine_names[static_cast<int>(output.combine)]
                                    : output.accumulate     ? "accumulate"
                                                            : "store";
-      line("{} b{}[{}], e{}{}{}", how, output.buffer, place, output.expr, output.row ? " each row" : "",
+      line("{} b{}[{}], e{}{}{}", how, output.buffer, place, output.expr,
+           output.along != no_axis ? fmt::format(" along a{}", output.along)
+           : output.row            ? " each row"
+                                   : "",
            output.into ? fmt::format(" into %{}", output.into.node) : "");
     }
     return out_ + "}\n";
@@ -104,6 +107,8 @@ class Printer {
         } else {
           const Reduction& reduction = nest_.reductions[e.number];
           text = fmt::format("{} e{} stage {}", ir::name(reduction.op), reduction.operand, reduction.stage);
+          if (reduction.along != no_axis)
+            text += fmt::format(" along a{}{}", reduction.along, reduction.order == ReduceOrder::outer ? " outer" : "");
           if (ir::info(reduction.op).results > 1) text += fmt::format(" result {}", e.result);
         }
         break;

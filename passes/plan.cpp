@@ -153,7 +153,7 @@ bool Planner::reads_only_at(const Nest& nest, std::uint32_t buffer, const Output
     for (const Reduction& reduction : nest.reductions) early[reduction.operand] = true;
     for (const Contraction& contraction : nest.contractions) early[contraction.left] = early[contraction.right] = true;
     for (const Output& other : nest.outputs)
-      if (!other.row) early[other.expr] = true;
+      if (!other.row || other.along != output.along) early[other.expr] = true;
     for (std::size_t e = early.size(); e-- > 0;)  // operands come first
       if (early[e])
         for (const ExprId in : nest.exprs[e].in) early[in] = true;

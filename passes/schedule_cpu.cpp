@@ -102,12 +102,23 @@ ir::Combine joint(const std::vector<Accumulator>& accumulators) {
 
 }  // namespace
 
-Stage::Stage(NestEmitter& emit, std::uint32_t stage) : emit_(emit) {
+namespace {
+
+std::vector<std::size_t> members_of(const Nest& nest, std::uint32_t stage) {
+  std::vector<std::size_t> members;
+  for (std::size_t r = 0; r < nest.reductions.size(); ++r)
+    if (nest.reductions[r].stage == stage) members.push_back(r);
+  return members;
+}
+
+}  // namespace
+
+Stage::Stage(NestEmitter& emit, std::uint32_t stage) : Stage(emit, members_of(emit.nest(), stage)) {}
+
+Stage::Stage(NestEmitter& emit, std::vector<std::size_t> members) : emit_(emit), members_(std::move(members)) {
   const Nest& nest = emit.nest();
-  for (std::size_t r = 0; r < nest.reductions.size(); ++r) {
-    const Reduction& reduction = nest.reductions[r];
-    if (reduction.stage != stage) continue;
-    members_.push_back(r);
+  for (const std::size_t member : members_) {
+    const Reduction& reduction = nest.reductions[member];
     operands_.push_back(reduction.operand);
     accumulators_.push_back(accumulator(reduction.op, nest.exprs[reduction.operand].type));
     const Accumulator& a = accumulators_.back();
@@ -154,10 +165,10 @@ bool has_outputs(const Nest& nest, bool row) {
   return std::any_of(nest.outputs.begin(), nest.outputs.end(), [&](const Output& o) { return o.row == row; });
 }
 
-std::vector<ExprId> output_exprs(const Nest& nest, bool row) {
+std::vector<ExprId> output_exprs(const Nest& nest, bool row, Variable along) {
   std::vector<ExprId> result;
   for (const Output& output : nest.outputs)
-    if (output.row == row) result.push_back(output.expr);
+    if (output.row == row && output.along == along) result.push_back(output.expr);
   return result;
 }
 
@@ -166,10 +177,10 @@ void take_outputs(NestEmitter& emit, bool row) {
     if (output.row == row) emit.buffer(output.buffer);
 }
 
-void store_outputs(NestEmitter& emit, bool row) {
-  emit.compute(output_exprs(emit.nest(), row));
+void store_outputs(NestEmitter& emit, bool row, Variable along) {
+  emit.compute(output_exprs(emit.nest(), row, along));
   for (const Output& output : emit.nest().outputs)
-    if (output.row == row) emit.store(output);
+    if (output.row == row && output.along == along) emit.store(output);
 }
 
 namespace {

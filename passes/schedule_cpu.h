@@ -39,6 +39,7 @@ std::int32_t lanes(const Context& context);
 class Stage {
  public:
   Stage(NestEmitter& emit, std::uint32_t stage);
+  Stage(NestEmitter& emit, std::vector<std::size_t> members);
   const std::vector<ExprId>& operands() const { return operands_; }
   std::uint32_t combine() const { return combine_; }
   const std::vector<ir::ValueId>& identities() const { return identities_; }
@@ -58,9 +59,10 @@ class Stage {
   std::uint32_t combine_ = 0;
 };
 std::uint32_t last_stage(const Nest& nest);
-void store_outputs(NestEmitter& emit, bool row);
+// Outputs along an axis (beside a dot) are taken with those of the row, and stored by themselves.
+void store_outputs(NestEmitter& emit, bool row, Variable along = no_axis);
 bool has_outputs(const Nest& nest, bool row);
-std::vector<ExprId> output_exprs(const Nest& nest, bool row);
+std::vector<ExprId> output_exprs(const Nest& nest, bool row, Variable along = no_axis);
 // Takes output buffers first, in order, so that a kernel's list begins with what it writes.
 void take_outputs(NestEmitter& emit, bool row);
 

@@ -75,6 +75,8 @@ class Contract {
     multiply(depth);
     emit_.close();
     finish_rows();
+    reduce_factor(m_, rows_, digits[batches_]);
+    reduce_factor(n_, columns_, digits[batches_ + 1]);
     emit_.close();
     context_.finish(std::move(lowered_), extent, context_.elements());
   }
@@ -393,7 +395,7 @@ class Contract {
     const ValueId sum = builder().load(strip_at(sums_, row, lane));
     for (ExprId e = 0; e < nest_.exprs.size(); ++e) {
       const Expr& expr = nest_.exprs[e];
-      if (expr.kind != Expr::Kind::reduced) continue;
+      if (expr.kind != Expr::Kind::reduced || expr.number != contraction_number) continue;
       emit_.define(
           e, expr.type == type_
                  ? sum
@@ -403,6 +405,39 @@ class Contract {
     store_outputs(emit_, true);
     emit_.close();
     emit_.close();
+  }
+
+  // Reductions beside the dot that leave `axis`: the first strip's tasks reduce their rows, or the first chunk's their columns, in the
+  // order that such a reduction has anywhere.
+  void reduce_factor(Variable axis, const ir::BlockRange& range, ValueId other) {
+    std::vector<std::size_t> members;
+    for (std::size_t r = 0; r < nest_.reductions.size(); ++r)
+      if (nest_.reductions[r].along == axis) members.push_back(r);
+    if (members.empty()) return;
+    const bool inner = nest_.reductions[members[0]].order == ReduceOrder::inner;
+    const std::int64_t block = inner ? ir::inner_block : ir::outer_block;
+    const IndexId depth = nest_.axes[k_].extent;
+    const Size blocks = emit_.size(index_.max(index_.ceil_div(depth, index_.number(block)), index_.number(1)));
+    builder().open_if(builder().append(
+        {.op = Primitive::eq, .type = DType::boolean, .from = DType::i64, .in = {other, emit_.number(0), ir::no_value}}));
+    emit_.enter();
+    Stage stage(emit_, members);
+    emit_.bind(axis, {range.begin, emit_.open(LoopKind::serial, range.count, inner ? 1 : lanes_)});
+    const auto reduce = inner ? ir::emit_inner_reduction : ir::emit_outer_reduction;
+    stage.define(reduce(builder(), emit_.size(depth), blocks, stage.combine(), stage.identities(), [&](ir::ReducedIndex at) {
+      emit_.enter();
+      std::vector<ValueId> parts;
+      if (at.begin != ir::no_value) parts.push_back(at.begin);
+      parts.push_back(at.step);
+      emit_.bind(k_, parts);
+      std::vector<ValueId> tuple = stage.element();
+      emit_.leave();
+      return tuple;
+    }));
+    store_outputs(emit_, true, axis);
+    emit_.close();
+    emit_.leave();
+    builder().close_if();
   }
 
   const Context& context_;
