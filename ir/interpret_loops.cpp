@@ -230,7 +230,12 @@ std::size_t Execution::open_loop(std::size_t at) {
   const FlatOp& op = code_.ops[at];
   const Loop& loop = code_.loops[op.detail];
   Frame frame{0, value(loop.extent)};
-  if (op.loop == LoopKind::parallel) frame = {begin_, std::min(end_, frame.limit)};
+  if (op.loop == LoopKind::parallel) {
+    const std::int64_t extent = frame.limit;
+    frame = {std::max<std::int64_t>(begin_, 0), std::min(end_, extent)};
+    begin_ -= extent;
+    end_ -= extent;
+  }
   const bool runs = frame.at < frame.limit;
   for (const CarriedValue& carried : loop.carries)
     for (std::uint32_t lane = 0; lane < op.lanes; ++lane)

@@ -100,8 +100,10 @@ std::int64_t scratch_bytes(const Kernel& kernel, std::span<const std::int64_t> s
   return scratch_offsets(kernel, sizes).back();
 }
 
-std::int64_t parallel_extent(const Kernel& kernel, std::span<const std::int64_t> sizes) {
-  // The extent may be computed, from sizes and constants, by what stands before the loop.
+std::vector<Phase> phases(const Kernel& kernel, std::span<const std::int64_t> sizes) {
+  std::vector<Phase> result;
+  std::int64_t first = 0;
+  // An extent may be computed, from sizes and constants, by what stands before the loop.
   std::unordered_map<ValueId, std::uint64_t> known;
   for (std::size_t i = 0; i < kernel.sizes.size(); ++i) known[kernel.sizes[i]] = static_cast<std::uint64_t>(sizes[i]);
   for (const Statement& statement : kernel.body) {
@@ -117,19 +119,18 @@ std::int64_t parallel_extent(const Kernel& kernel, std::span<const std::int64_t>
       }
       if (all) known[compute->result] = evaluate(compute->instruction, operands[0], operands[1], operands[2]);
     } else if (const For* loop = std::get_if<For>(&statement.node); loop && loop->kind == LoopKind::parallel) {
-      if (loop->extent.kind == Size::Kind::number) return loop->extent.number;
-      const auto found = known.find(loop->extent.value);
-      invariant(found != known.end(), "the extent of the parallel loop of kernel '{}' depends on more than its sizes", kernel.name);
-      return static_cast<std::int64_t>(found->second);
+      std::int64_t extent = loop->extent.number;
+      if (loop->extent.kind == Size::Kind::value) {
+        const auto found = known.find(loop->extent.value);
+        invariant(found != known.end(), "the extent of a parallel loop of kernel '{}' depends on more than its sizes", kernel.name);
+        extent = static_cast<std::int64_t>(found->second);
+      }
+      result.push_back({first, extent, loop->step});
+      first += extent;
     }
   }
-  internal_failure(fmt::format("kernel '{}' has no parallel loop", kernel.name), std::source_location::current());
-}
-
-std::int32_t parallel_step(const Kernel& kernel) {
-  for (const Statement& statement : kernel.body)
-    if (const For* loop = std::get_if<For>(&statement.node); loop && loop->kind == LoopKind::parallel) return loop->step;
-  internal_failure(fmt::format("kernel '{}' has no parallel loop", kernel.name), std::source_location::current());
+  invariant(!result.empty(), "kernel '{}' has no parallel loop", kernel.name);
+  return result;
 }
 
 }  // namespace braze::ir

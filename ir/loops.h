@@ -29,9 +29,10 @@
 //  * `carry`: loop-carried values, as in MLIR's scf.for. Each starts at `init`, is `inside` within the body, becomes
 //    `next` for the following iteration, and is `result` after the loop. In a vector loop all four have W lanes (a uniform
 //    init is splat), and `result` goes to a Fold, which combines its lanes, or to another vector loop of W as an init.
-//  * Exactly one outermost loop has kind parallel (CPU): the runtime hands the kernel a range [begin, end) of its
-//    variable, in multiples of `step`. Statements before it are evaluated for each range. GPU kernels have block and
-//    thread loops instead: block loops outermost, thread loops inside with a number of threads each (the innermost is x), no
+//  * The outermost loops of kind parallel (CPU) are the kernel's phases, of which it has one or more. Iterations of a phase are in no order; the
+//    next phase begins when all of them are done, and reads what they stored. The runtime hands the kernel a range [begin, end) of
+//    iterations, numbered through all phases, from a phase's first one in multiples of its `step`. Between phases stand values alone,
+//    and nothing after the last; what stands outside of them is evaluated for each range. GPU kernels have block and thread loops instead: block loops outermost, thread loops inside with a number of threads each (the innermost is x), no
 //    vector loops. A thread loop is as a vector loop with a lane per thread, none inactive, but carries nothing itself;
 //    barriers and shuffles stand in thread loops only.
 //  * Accesses are in elements of the buffer's dtype: address = base + sum(index * stride) + offset.
@@ -213,7 +214,7 @@ struct KernelArgs {
   const std::int64_t* sizes;
   const std::uint64_t* scalars;
 };
-// Returns a Fault. [begin, end) is a range of the parallel loop; `scratch` is 64-byte aligned, scratch_bytes(kernel, sizes) long.
+// Returns a Fault. [begin, end) is a range of the phases' iterations; `scratch` is 64-byte aligned, scratch_bytes(kernel, sizes) long.
 using KernelFunction = std::int32_t (*)(const KernelArgs*, std::int64_t begin, std::int64_t end, void* scratch);
 
 // Bytes of `scratch` that one thread needs, each heap array padded to 64 bytes and laid out in order (times the lanes of
@@ -222,9 +223,12 @@ std::int64_t scratch_bytes(const Kernel& kernel, std::span<const std::int64_t> s
 // Where each array of Space::heap, in their order, starts within `scratch`; back() is the total.
 std::vector<std::int64_t> scratch_offsets(const Kernel& kernel, std::span<const std::int64_t> sizes);
 
-// The extent of the outermost parallel loop, which depends on nothing but sizes, and its step.
-std::int64_t parallel_extent(const Kernel& kernel, std::span<const std::int64_t> sizes);
-std::int32_t parallel_step(const Kernel& kernel);
+// The outermost parallel loops of a CPU kernel, in order, whose extents depend on nothing but sizes.
+struct Phase {
+  std::int64_t first, extent;  // iterations [first, first + extent) of the kernel's
+  std::int32_t step;
+};
+std::vector<Phase> phases(const Kernel& kernel, std::span<const std::int64_t> sizes);
 
 struct InterpretOptions {
   // Elements of each buffer; not empty: an access outside of one throws InternalError naming the statement.

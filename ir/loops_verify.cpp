@@ -130,7 +130,8 @@ class Structure {
     for (std::size_t i = 0; i < kernel_.combines.size(); ++i) combine(kernel_.combines[i]);
     for (const Statement& statement : kernel_.body) gpu_ |= uses_threads(statement);
     block(kernel_.body, {});
-    law(gpu_ || parallel_loops_ == 1, "a CPU kernel has one outermost parallel loop, this one has {}", parallel_loops_);
+    law(gpu_ || parallel_loops_ > 0, "a CPU kernel has an outermost parallel loop, this one has none");
+    law(parallel_loops_ == 0 || is_parallel(kernel_.body.back()), "nothing follows the last parallel loop");
     law(!gpu_ || block_nests_ == 1, "a GPU kernel has one nest of block loops, this one has {}", block_nests_);
     in_place();
     std::int64_t stack = 0;
@@ -147,6 +148,11 @@ class Structure {
     int depth = 0;
     bool top = true;  // outside of everything
   };
+
+  static bool is_parallel(const Statement& statement) {
+    const For* loop = std::get_if<For>(&statement.node);
+    return loop && loop->kind == LoopKind::parallel;
+  }
 
   static bool uses_threads(const Statement& statement) {
     const For* loop = std::get_if<For>(&statement.node);
@@ -248,7 +254,9 @@ class Structure {
     law(place.depth <= deepest_nest, "loops nest deeper than {}", deepest_nest);
     for (const Statement& statement : statements) {
       current = &statement;
-      law(!(place.top && (parallel_loops_ || block_nests_)), "nothing follows the outermost parallel or block loop");
+      law(!(place.top && block_nests_), "nothing follows the outermost block loop");
+      law(!(place.top && parallel_loops_) || is_parallel(statement) || std::holds_alternative<Compute>(statement.node),
+          "between parallel loops stand values alone");
       std::visit([&](const auto& s) { check(s, place); }, statement.node);
     }
   }

@@ -37,8 +37,11 @@ std::string kernel_step_text(const Program& program, const KernelStep& step) {
   for (std::uint32_t scalar : step.scalars) scalars += fmt::format("{}scalar {}", scalars.empty() ? "" : ", ", scalar);
   if (!scalars.empty() || !sizes.empty()) arguments += "; " + sizes;
   if (!scalars.empty()) arguments += "; " + scalars;
-  return fmt::format("{}({}) for {}, work {}", kernel.name, arguments, program.index.text(step.extent, {}),
-                     program.index.text(step.work, {}));
+  std::string text = fmt::format("{}({}) for {}, work {}", kernel.name, arguments, program.index.text(step.extent, {}),
+                                 program.index.text(step.work, {}));
+  for (const KernelPhase& phase : step.then)
+    text += fmt::format(", then for {}, work {}", program.index.text(phase.extent, {}), program.index.text(phase.work, {}));
+  return text;
 }
 
 std::string call_step_text(const Program& program, const CallStep& step) {

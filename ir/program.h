@@ -27,13 +27,17 @@ struct Slot {
   IndexId arena_offset = 0;  // bytes, a multiple of 64
 };
 
+struct KernelPhase {
+  IndexId extent, work;
+};
 struct KernelStep {
   std::uint32_t kernel;                // numbers Program::kernels
   std::vector<std::uint32_t> buffers;  // slots, in the order of Kernel::buffers
   std::vector<IndexId> sizes;          // in the order of Kernel::sizes
   std::vector<std::uint32_t> scalars;  // the caller's scalar arguments, in the order of Kernel::scalars
-  IndexId extent = 0;                  // of the parallel loop; the step is skipped when 0
+  IndexId extent = 0;                  // of the parallel loop, which is skipped when 0
   IndexId work = 0;                    // elements touched in all, for choosing the number of ranges
+  std::vector<KernelPhase> then{};     // the same of the phases after the first
 };
 struct CopyStep {  // whole slots of equal size
   std::uint32_t from, to;

@@ -13,24 +13,24 @@ using ir::Value;
 
 namespace {
 
-// What a reduction leaves of its operand seen as a matrix: which axis is reduced, and both extents.
+// A reduction's operand seen as a matrix: which axis is reduced, and the other one's extent.
 struct Matrix {
   bool reduces_last;
-  ir::IndexId kept, reduced;
+  ir::IndexId kept;
 };
 std::optional<Matrix> matrix_of(const Extents& extents, const Shape& shape, std::uint64_t mask) {
-  Shape kept, reduced;
+  Shape kept;
   std::vector<bool> axes;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     const bool is_reduced = mask >> i & 1;
-    (is_reduced ? reduced : kept).push_back(shape[i]);
+    if (!is_reduced) kept.push_back(shape[i]);
     if (!extents.is_one(shape[i])) axes.push_back(is_reduced);
   }
   if (axes.empty() || axes.front() == axes.back()) return std::nullopt;
   if (!std::is_sorted(axes.begin(), axes.end()) && !std::is_sorted(axes.rbegin(), axes.rend())) return std::nullopt;
   const bool last_is_reduced = mask >> (shape.size() - 1) & 1;  // the order goes by position
   if (last_is_reduced != axes.back()) return std::nullopt;
-  return Matrix{axes.back(), extents.product(kept), extents.product(reduced)};
+  return Matrix{axes.back(), extents.product(kept)};
 }
 
 bool is_transpose(const Node& node) {
@@ -44,13 +44,14 @@ std::optional<FactorReduction> factor_reduction(const ir::Graph& graph, const Ex
   const Shape& shape = product.out[0].shape;
   if (shape.size() != 2 || shape[0] == Extent(1) || shape[1] == Extent(1)) return std::nullopt;
   const auto matrix = matrix_of(extents, graph.type(reduces.in[0]).shape, reduces.as<ir::Reduced>().mask);
-  if (!matrix || extents.of(graph.type(product.in[0]).shape[1]) != matrix->reduced) return std::nullopt;
+  if (!matrix) return std::nullopt;
   for (const bool left : {true, false}) {
     const Value factor = product.in[left ? 0 : 1];
     const bool turned = is_transpose(graph.node(factor));
     const Value lies = turned ? graph.node(factor).in[0] : factor;
     const bool k_is_last = left != turned;
     if (stored_value(graph, lies) != stored_value(graph, reduces.in[0]) || k_is_last != matrix->reduces_last) continue;
+    // Then k is as long as what is reduced: both have all the elements.
     if (extents.of(shape[left ? 0 : 1]) != matrix->kept) continue;
     return FactorReduction{left, matrix->reduces_last ? ReduceOrder::inner : ReduceOrder::outer};
   }

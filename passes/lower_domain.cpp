@@ -226,6 +226,18 @@ void Lowering::find_along() {
   }
 }
 
+// The axis along which an output lies beside the dot: that of the reductions that it is made of, or, where it is made of nothing but what is
+// read there, one that it fits.
+Variable Lowering::along_of(Value value) {
+  if (!contraction_) return no_axis;
+  if (const auto made = along_.find(value.node); made != along_.end()) return made->second;
+  const Shape& shape = graph_.type(value).shape;
+  if (domain_place(shape, true)) return no_axis;
+  for (const auto& [node, axis] : along_)
+    if (axis != no_axis && extents_.product(shape) == natural_extents_[axis]) return axis;
+  return no_axis;
+}
+
 void Lowering::add_outputs() {
   find_along();
   for (const Value value : group_.outputs) {
@@ -235,8 +247,7 @@ void Lowering::add_outputs() {
     const Value stored = writes ? written_value(node) : value;
     const Shape& shape = graph_.type(stored).shape;
     Output output;
-    const auto along = along_.find(stored.node);
-    if (along != along_.end()) output.along = along->second;
+    output.along = along_of(stored);
     auto place = output.along != no_axis ? place_along(output.along, shape) : reducing ? domain_place(shape, true) : std::nullopt;
     output.row = place.has_value();
     if (!place) {

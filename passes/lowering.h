@@ -69,6 +69,7 @@ class Lowering {
   void make_axes(const Splits& splits);
   void add_outputs();
   void find_along();
+  Variable along_of(Value value);
   void add_part(const Node& concat);
   ExprId evaluate(Request request);
   std::optional<ExprId> known(const Request& request) const;

@@ -49,7 +49,8 @@ struct Lowered {
   std::vector<ir::IndexId> sizes;      // in the order of loops.sizes
   std::vector<std::uint32_t> scalars;  // parameter numbers
   ir::IndexId extent = 0, work = 0;    // see ir::KernelStep
-  bool call = false;                   // no loops, but Nest::routine's call
+  std::vector<ir::KernelPhase> then{};
+  bool call = false;  // no loops, but Nest::routine's call
 };
 
 // Memory that a schedule needs between two kernels of one group, such as a reduction's partial results. In Lowered::buffers

@@ -287,7 +287,8 @@ void Planner::add_kernel(std::size_t number) {
                       .sizes = lowered.sizes,
                       .scalars = {},
                       .extent = lowered.extent,
-                      .work = lowered.work};
+                      .work = lowered.work,
+                      .then = lowered.then};
   for (const std::uint32_t parameter : lowered.scalars) step.scalars.push_back(scalar_of_[parameter]);
   program_.kernels.push_back(std::move(lowered.loops));
   program_.steps.push_back({std::move(step), ir::text(module_.nests[lowered.group]->location)});

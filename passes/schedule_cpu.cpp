@@ -28,9 +28,10 @@ Lowered Context::start(const std::string& suffix) const {
   return lowered;
 }
 
-void Context::finish(Lowered lowered, IndexId extent, IndexId work) const {
+void Context::finish(Lowered lowered, IndexId extent, IndexId work, std::vector<ir::KernelPhase> then) const {
   lowered.extent = extent;
   lowered.work = work;
+  lowered.then = std::move(then);
   module.kernels.push_back(std::move(lowered));
 }
 

@@ -23,7 +23,7 @@ struct Context {
   ir::IndexTable& index() const { return module.index; }
   // A kernel under construction for the nest.
   Lowered start(const std::string& suffix = "") const;
-  void finish(Lowered lowered, ir::IndexId extent, ir::IndexId work) const;
+  void finish(Lowered lowered, ir::IndexId extent, ir::IndexId work, std::vector<ir::KernelPhase> then = {}) const;
   ir::Value temporary(DType type, ir::IndexId elements) const;
   std::vector<Variable> axes(bool reduced) const;
   std::vector<ir::IndexId> extents(bool reduced) const;

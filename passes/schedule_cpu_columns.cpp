@@ -1,8 +1,8 @@
 // Reductions of axes that kept ones follow, in the order of ir/reduce_order.h: blocks of 32 rows, joined pairwise.
 //
-// Two kernels: the first is parallel over blocks and pieces of a row, so that it reads whole stretches of memory and spreads over the
+// Two phases: the first is parallel over blocks and pieces of a row, so that it reads whole stretches of memory and spreads over the
 // cores whether there are many rows or many columns; the second joins the blocks of each column. With few rows, or when a nest has
-// several stages, one kernel, parallel over columns. Both give the same bits.
+// several stages, one phase, parallel over columns. Both give the same bits.
 #include <algorithm>
 #include <functional>
 
@@ -111,28 +111,20 @@ ir::Access partial(const Columns& columns, NestEmitter& emit, std::uint32_t buff
   return access;
 }
 
-// Where both kernels keep the blocks' results.
+// Where the blocks' results are between the phases.
 struct Partials {
-  std::vector<ir::Value> values;
+  std::vector<std::uint32_t> buffers;
   IndexId blocks, count;
 };
 
-Partials partials_of(const Context& context, const Shape& shape) {
+Partials take_partials(const Context& context, NestEmitter& emit, const Stage& stage, const Shape& shape) {
   ir::IndexTable& index = context.index();
   Partials result;
   result.blocks = index.max(index.ceil_div(shape.rows, index.number(ir::outer_block)), index.number(1));
   result.count = index.mul(index.mul(context.product(shape.extents), result.blocks), shape.columns);
+  for (const DType type : stage.types())
+    result.buffers.push_back(emit.temporary(context.temporary(type, result.count), type, true));
   return result;
-}
-
-std::vector<std::uint32_t> take_partials(const Context& context, NestEmitter& emit, const Stage& stage, Partials& partials) {
-  const bool writes = partials.values.empty();
-  std::vector<std::uint32_t> buffers;
-  for (std::size_t i = 0; i < stage.types().size(); ++i) {
-    if (writes) partials.values.push_back(context.temporary(stage.types()[i], partials.count));
-    buffers.push_back(emit.temporary(partials.values[i], stage.types()[i], writes));
-  }
-  return buffers;
 }
 
 // The block's results of one column, or of the lanes of columns that a vector loop is at: from `sums` on, `count` rows from `begin`.
@@ -183,13 +175,9 @@ void add_block(const Context& context, NestEmitter& emit, const Shape& shape, St
   });
 }
 
-void schedule_blocks(const Context& context, const Shape& shape, Partials& partials) {
+// Gives the extent of the parallel loop.
+IndexId add_blocks(const Context& context, NestEmitter& emit, const Shape& shape, Stage& stage, const Partials& partials) {
   const Nest& nest = context.nest;
-  Lowered lowered = context.start("_blocks");
-  NestEmitter emit(nest, context.module.graph, context.index(), lowered);
-  take_outputs(emit, false);
-  Stage stage(emit, 1);
-  const std::vector<std::uint32_t> buffers = take_partials(context, emit, stage, partials);
   Columns columns = open_outer(context, emit, shape, {partials.blocks}, piece);
   const ir::BlockRange rows = ir::emit_block_range(emit.builder(), emit.size(shape.rows), columns.more[0], ir::outer_block);
   AxisSet inside = set_of(context.axes(true));
@@ -198,7 +186,7 @@ void schedule_blocks(const Context& context, const Shape& shape, Partials& parti
   emit.compute_invariant(output_exprs(nest, false), inside);
   const auto result = [&](std::size_t member, ValueId lane) {
     columns.column.step = lane;
-    return partial(columns, emit, buffers[member], shape, columns.more[0], partials.blocks);
+    return partial(columns, emit, partials.buffers[member], shape, columns.more[0], partials.blocks);
   };
   if (shape.has_columns) {
     add_block(context, emit, shape, stage, rows, columns.range, result);
@@ -207,27 +195,34 @@ void schedule_blocks(const Context& context, const Shape& shape, Partials& parti
     for (std::size_t i = 0; i < sums.size(); ++i) emit.builder().store(result(i, ir::no_value), sums[i]);
   }
   emit.close();
-  context.finish(std::move(lowered), columns.extent, context.elements());
+  return columns.extent;
 }
 
-void schedule_join(const Context& context, const Shape& shape, Partials& partials) {
-  const Nest& nest = context.nest;
-  Lowered lowered = context.start();
-  NestEmitter emit(nest, context.module.graph, context.index(), lowered);
-  take_outputs(emit, true);
-  Stage stage(emit, 1);
-  const std::vector<std::uint32_t> buffers = take_partials(context, emit, stage, partials);
+IndexId join_blocks(const Context& context, NestEmitter& emit, const Shape& shape, Stage& stage, const Partials& partials) {
   const Size block_count = emit.size(partials.blocks);
   const Columns columns = open_columns(context, emit, shape);
   stage.define(ir::emit_join(emit.builder(), block_count, stage.combine(), [&](ValueId at) {
     std::vector<ValueId> tuple;
-    for (const std::uint32_t buffer : buffers)
+    for (const std::uint32_t buffer : partials.buffers)
       tuple.push_back(emit.builder().load(partial(columns, emit, buffer, shape, at, partials.blocks)));
     return tuple;
   }));
   store_outputs(emit, true);
   for (int loops = columns.loops; loops > 0; --loops) emit.close();
-  context.finish(std::move(lowered), columns.extent, partials.count);
+  return columns.extent;
+}
+
+void schedule_two_phases(const Context& context) {
+  const Shape shape = shape_of(context);
+  Lowered lowered = context.start();
+  NestEmitter emit(context.nest, context.module.graph, context.index(), lowered);
+  take_outputs(emit, true);
+  take_outputs(emit, false);
+  Stage stage(emit, 1);
+  const Partials partials = take_partials(context, emit, stage, shape);
+  const IndexId blocks = add_blocks(context, emit, shape, stage, partials);
+  const IndexId joins = join_blocks(context, emit, shape, stage, partials);
+  context.finish(std::move(lowered), blocks, context.elements(), {{joins, partials.count}});
 }
 
 void schedule_one_phase(const Context& context) {
@@ -286,10 +281,7 @@ void schedule_columns(const Context& context) {
     schedule_one_phase(context);
     return;
   }
-  const Shape shape = shape_of(context);
-  Partials partials = partials_of(context, shape);
-  schedule_blocks(context, shape, partials);
-  schedule_join(context, shape, partials);
+  schedule_two_phases(context);
 }
 
 }  // namespace braze::passes::cpu

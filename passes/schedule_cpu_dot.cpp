@@ -54,9 +54,9 @@ class Contract {
     make_tables();
     std::vector<IndexId> extents;
     for (Variable axis = 0; axis < batches_; ++axis) extents.push_back(nest_.axes[axis].extent);
-    extents.push_back(index_.ceil_div(nest_.axes[n_].extent, index_.number(lanes_)));
+    extents.push_back(tasks(index_.ceil_div(nest_.axes[n_].extent, index_.number(lanes_)), m_));
     const IndexId chunk = chunk_rows(context_.product(extents));
-    extents.push_back(index_.ceil_div(nest_.axes[m_].extent, chunk));
+    extents.push_back(tasks(index_.ceil_div(nest_.axes[m_].extent, chunk), n_));
     const IndexId extent = context_.product(extents);
     const Size size = emit_.size(extent);
     const std::vector<ValueId> digits = emit_.digits(emit_.open(LoopKind::parallel, size), extents);
@@ -83,6 +83,11 @@ class Contract {
 
  private:
   ir::KernelBuilder& builder() { return emit_.builder(); }
+  bool reduces_along(Variable axis) const {
+    return std::ranges::any_of(nest_.reductions, [&](const Reduction& reduction) { return reduction.along == axis; });
+  }
+  // Strips, or chunks: one at least where reductions along the other axis are left to the first, though the dot has no elements.
+  IndexId tasks(IndexId count, Variable other) const { return reduces_along(other) ? index_.max(count, index_.number(1)) : count; }
   // Of few strips, shorter chunks, for all cores to have some.
   IndexId chunk_rows(IndexId strips) const {
     const IndexId blocks = index_.ceil_div(nest_.axes[m_].extent, index_.number(held_));

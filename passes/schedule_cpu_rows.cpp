@@ -4,7 +4,7 @@
 // What a later pass reads of an earlier one is computed again, or kept in a scratch row if that costs more than memory does.
 // Where the last pass divides, it runs a row behind, in the loop of the next row's last reduction: the divider is slow, and leaves
 // the other arithmetic units to that.
-// One row by its structure: two kernels, so that its blocks spread over the cores. Both give the same bits.
+// One row by its structure: two phases, so that its blocks spread over the cores. Both give the same bits.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -363,61 +363,45 @@ class Rows {
   ValueId half_ = ir::no_value;                       // of the scratch rows, where they are there twice
 };
 
-// A kernel over the blocks of the one row, and one that joins their results.
+// Two phases: one over the blocks of the one row, and one that joins their results.
 void schedule_one_row(const Context& context) {
   const Nest& nest = context.nest;
   ir::IndexTable& index = context.index();
   const IndexId length = context.product(context.extents(true));
   const IndexId blocks = index.max(index.ceil_div(length, index.number(ir::inner_block)), index.number(1));
-  std::vector<ir::Value> partials;
-
-  Lowered first = context.start("_blocks");
-  NestEmitter emit(nest, context.module.graph, index, first);
+  Lowered lowered = context.start();
+  NestEmitter emit(nest, context.module.graph, index, lowered);
+  take_outputs(emit, true);
   take_outputs(emit, false);
-  {
-    Stage stage(emit, 1);
-    std::vector<std::uint32_t> buffers;
-    for (const DType type : stage.types()) {
-      partials.push_back(context.temporary(type, blocks));
-      buffers.push_back(emit.temporary(partials.back(), type, true));
-    }
-    const Size block_count = emit.size(blocks), row = emit.size(length);
-    const ValueId block = emit.open(LoopKind::parallel, block_count);
-    emit.compute_invariant(stage.operands(), set_of(context.axes(true)));
-    emit.compute_invariant(output_exprs(nest, false), set_of(context.axes(true)));
-    const ir::BlockRange range = ir::emit_block_range(emit.builder(), row, block, ir::inner_block);
-    const std::vector<ValueId> joined = ir::emit_inner_block(emit.builder(), range.begin, range.count, stage.combine(),
-                                                             stage.identities(), [&](ir::ReducedIndex at) {
-                                                               emit.enter();
-                                                               bind_row(context, emit, at);
-                                                               std::vector<ValueId> tuple = stage.element();
-                                                               store_outputs(emit, false);
-                                                               emit.leave();
-                                                               return tuple;
-                                                             });
-    for (std::size_t i = 0; i < joined.size(); ++i) emit.builder().store({buffers[i], {{block, Size::of(1)}}, {}}, joined[i]);
-    emit.close();
-  }
-  context.finish(std::move(first), blocks, length);
-
-  Lowered second = context.start();
-  NestEmitter join(nest, context.module.graph, index, second);
-  take_outputs(join, true);
-  {
-    Stage stage(join, 1);
-    std::vector<std::uint32_t> buffers;
-    for (std::size_t i = 0; i < partials.size(); ++i) buffers.push_back(join.temporary(partials[i], stage.types()[i], false));
-    const Size block_count = join.size(blocks);
-    join.open(LoopKind::parallel, Size::of(1));
-    stage.define(ir::emit_join(join.builder(), block_count, stage.combine(), [&](ValueId block) {
-      std::vector<ValueId> tuple;
-      for (const std::uint32_t buffer : buffers) tuple.push_back(join.builder().load({buffer, {{block, Size::of(1)}}, {}}));
-      return tuple;
-    }));
-    store_outputs(join, true);
-    join.close();
-  }
-  context.finish(std::move(second), index.number(1), blocks);
+  Stage stage(emit, 1);
+  std::vector<std::uint32_t> partials;
+  for (const DType type : stage.types()) partials.push_back(emit.temporary(context.temporary(type, blocks), type, true));
+  const auto at_block = [&](std::size_t member, ValueId block) { return ir::Access{partials[member], {{block, Size::of(1)}}, {}}; };
+  const Size block_count = emit.size(blocks), row = emit.size(length);
+  const ValueId block = emit.open(LoopKind::parallel, block_count);
+  emit.compute_invariant(stage.operands(), set_of(context.axes(true)));
+  emit.compute_invariant(output_exprs(nest, false), set_of(context.axes(true)));
+  const ir::BlockRange range = ir::emit_block_range(emit.builder(), row, block, ir::inner_block);
+  const std::vector<ValueId> joined =
+      ir::emit_inner_block(emit.builder(), range.begin, range.count, stage.combine(), stage.identities(), [&](ir::ReducedIndex at) {
+        emit.enter();
+        bind_row(context, emit, at);
+        std::vector<ValueId> tuple = stage.element();
+        store_outputs(emit, false);
+        emit.leave();
+        return tuple;
+      });
+  for (std::size_t i = 0; i < joined.size(); ++i) emit.builder().store(at_block(i, block), joined[i]);
+  emit.close();
+  emit.open(LoopKind::parallel, Size::of(1));
+  stage.define(ir::emit_join(emit.builder(), block_count, stage.combine(), [&](ValueId other) {
+    std::vector<ValueId> tuple;
+    for (std::size_t i = 0; i < partials.size(); ++i) tuple.push_back(emit.builder().load(at_block(i, other)));
+    return tuple;
+  }));
+  store_outputs(emit, true);
+  emit.close();
+  context.finish(std::move(lowered), blocks, length, {{index.number(1), blocks}});
 }
 
 }  // namespace

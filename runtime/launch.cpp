@@ -40,6 +40,8 @@ void clear_stop() { stop_requested.store(false, std::memory_order_relaxed); }
 
 Fault Launch::run_range(std::int64_t begin, std::int64_t end) const {
   const os::FloatControl control;
+  begin += first;
+  end += first;
   if (interpreter) return static_cast<Fault>(interpreter->run(args, begin, end, {.buffer_elements = elements}));
   if (scratch_bytes == 0) return static_cast<Fault>(function(&args, begin, end, nullptr));
   const Block scratch = Block::allocate(scratch_bytes);
@@ -86,20 +88,20 @@ Fault Launch::run() const {
   return run_shared(begin, ceil_div(ceil_div(extent - begin, step), ranges) * step);
 }
 
-Fault Launch::run_shared(std::int64_t first, std::int64_t length) const {
+Fault Launch::run_shared(std::int64_t from, std::int64_t length) const {
   struct Shared {
     const Launch& launch;
-    const std::int64_t first, length;
+    const std::int64_t from, length;
     std::atomic<std::int64_t> earliest{std::numeric_limits<std::int64_t>::max()};  // faulting range * 256 + fault
     std::atomic<bool> stopped{false};
-  } shared{*this, first, length};
-  executor().run(ceil_div(extent - first, length), [&shared](std::int64_t range) {
+  } shared{*this, from, length};
+  executor().run(ceil_div(extent - from, length), [&shared](std::int64_t range) {
     const Launch& launch = shared.launch;
     if (launch.may_stop && stopping()) shared.stopped.store(true, std::memory_order_relaxed);
     std::int64_t earliest = shared.earliest.load(std::memory_order_relaxed);
     // Ranges before a faulting one still run: theirs may be the first fault.
     if (shared.stopped.load(std::memory_order_relaxed) || range > earliest / 256) return;
-    const std::int64_t begin = shared.first + range * shared.length;
+    const std::int64_t begin = shared.from + range * shared.length;
     const Fault fault = launch.run_timed(begin, std::min(launch.extent, begin + shared.length));
     if (fault == Fault::none) return;
     const std::int64_t own = range * 256 + static_cast<std::int64_t>(fault);

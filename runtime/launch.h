@@ -1,4 +1,4 @@
-// One kernel, or one copy, over its whole extent: split into ranges where that pays, run by the executor.
+// One phase of a kernel, or one copy, over its whole extent: split into ranges where that pays, run by the executor.
 //
 // What pays is learnt: a step remembers what a unit of its work took, so that a heavy kernel on few elements is shared, a light
 // one on many is not, and a range ends soon enough to answer a stop request. Ranges never change a result.
@@ -21,7 +21,8 @@ struct Launch {
   ir::KernelArgs args{};
   std::span<const std::int64_t> elements{};  // of each buffer: the interpreter checks every access
   std::int64_t scratch_bytes = 0;
-  std::int64_t extent = 0, step = 1;  // of the parallel loop; the extent is not 0
+  std::int64_t first = 0;             // the phase's first iteration
+  std::int64_t extent = 0, step = 1;  // of its parallel loop; the extent is not 0
   std::int64_t work = 0;
   std::atomic<float>* cost = nullptr;  // nanoseconds a unit of work, 0 until known
   bool may_stop = true;                // polls between ranges

@@ -71,13 +71,12 @@ class WorkspaceLease {
 constinit thread_local Workspace* WorkspaceLease::idle = nullptr;
 constinit thread_local bool WorkspaceLease::thread_ended = false;
 
-const ir::For* parallel_loop(const ir::Block& block) {
-  for (const ir::Statement& statement : block) {
-    if (const auto* loop = std::get_if<ir::For>(&statement.node); loop && loop->kind == ir::LoopKind::parallel) return loop;
-    if (const auto* branch = std::get_if<ir::If>(&statement.node))
-      if (const ir::For* loop = parallel_loop(branch->body)) return loop;
-  }
-  return nullptr;
+std::vector<std::int32_t> steps_of_phases(const ir::Kernel& kernel) {
+  std::vector<std::int32_t> steps;
+  for (const ir::Statement& statement : kernel.body)
+    if (const auto* loop = std::get_if<ir::For>(&statement.node); loop && loop->kind == ir::LoopKind::parallel)
+      steps.push_back(loop->step);
+  return steps;
 }
 
 // Consecutive entries of State::table.
@@ -85,13 +84,17 @@ struct Entries {
   std::uint32_t begin = 0, count = 0;
 };
 
+struct PlannedPhase {
+  std::uint32_t extent, work;  // places
+  std::int32_t step;           // of the parallel loop
+};
+
 struct PlannedStep {
   const CopyStep* copy = nullptr;
   const CallStep* call = nullptr;  // `sizes`: of its operands' axes, then its results'; or else a kernel:
   std::uint32_t kernel = 0;
-  Entries buffers, sizes, scalars;     // slots, places of values, the caller's scalars
-  std::uint32_t extent = 0, work = 0;  // places
-  std::int32_t step = 1;               // of the parallel loop
+  Entries buffers, sizes, scalars;  // slots, places of values, the caller's scalars
+  Entries phases{};                 // of State::phases, and of State::costs
   bool scratch = false, streams = false;
 };
 
@@ -119,7 +122,8 @@ struct Executable::State {
   std::vector<std::uint32_t> elements, offsets;  // places, by slot
   std::vector<std::uint32_t> table;
   std::vector<PlannedStep> steps;
-  std::unique_ptr<std::atomic<float>[]> costs;  // learnt, by step
+  std::vector<PlannedPhase> phases;
+  std::unique_ptr<std::atomic<float>[]> costs;  // learnt, by phase
   std::vector<FreshResult> fresh;
   std::int64_t core_share = 0;     // of the caches, in bytes
   std::size_t first_in_place = 0;  // from this step on, memory of the caller's changes
@@ -211,15 +215,18 @@ PlannedStep Executable::State::plan_kernel(const KernelStep& step) {
   };
   const auto same = [](std::uint32_t number) { return number; };
   const auto place = [&](ir::IndexId id) { return index.place(id); };
-  const ir::For* loop = parallel_loop(kernel.body);
-  invariant(loop && loop->step >= 1, "kernel {} has no parallel loop", kernel.name);
+  const std::vector<std::int32_t> loops = steps_of_phases(kernel);
+  invariant(loops.size() == step.then.size() + 1, "kernel {} has {} parallel loops, and its step {} extents", kernel.name,
+            loops.size(), step.then.size() + 1);
+  const Entries own{static_cast<std::uint32_t>(phases.size()), static_cast<std::uint32_t>(loops.size())};
+  phases.push_back({place(step.extent), place(step.work), loops[0]});
+  for (std::size_t i = 0; i < step.then.size(); ++i)
+    phases.push_back({place(step.then[i].extent), place(step.then[i].work), loops[i + 1]});
   return {.kernel = step.kernel,
           .buffers = add(step.buffers, same),
           .sizes = add(step.sizes, place),
           .scalars = add(step.scalars, same),
-          .extent = place(step.extent),
-          .work = place(step.work),
-          .step = loop->step,
+          .phases = own,
           .scratch = std::ranges::any_of(kernel.scratch, [](const auto& array) { return array.space == ir::Space::heap; }),
           .streams = std::ranges::any_of(kernel.buffers, &ir::BufferParameter::streaming)};
 }
@@ -250,6 +257,7 @@ void Executable::State::plan_index() {
     if (!launched) continue;
     needed.insert(needed.end(), launched->sizes.begin(), launched->sizes.end());
     needed.insert(needed.end(), {launched->extent, launched->work});
+    for (const ir::KernelPhase& phase : launched->then) needed.insert(needed.end(), {phase.extent, phase.work});
   }
   index = IndexProgram(program.index, program.symbols, needed);
   arena_bytes = index.place(program.arena_bytes);
@@ -287,7 +295,7 @@ void Executable::State::plan() {
       steps.push_back(plan_kernel(std::get<KernelStep>(step.action)));
     if (first_in_place == program.steps.size() && writes_in_place(step)) first_in_place = i;
   }
-  costs = std::make_unique<std::atomic<float>[]>(program.steps.size());
+  costs = std::make_unique<std::atomic<float>[]>(phases.size());
   streaming = std::make_unique<StreamingVariant[]>(program.kernels.size());
   const ir::CpuTarget& target = ir::host_target();
   core_share = std::max(target.l2_bytes, target.l3_bytes / std::max(1, target.cores));
@@ -450,9 +458,13 @@ ir::KernelFunction Executable::State::streaming_function(const PlannedStep& step
 Fault Executable::State::run_kernel(const PlannedStep& step, Workspace& work, std::span<const std::uint64_t> scalars,
                                     bool may_stop) const {
   const std::int64_t* const values = work.values.data();
-  const std::int64_t extent = values[step.extent];
-  require<ValueError>(extent >= 0, "a loop cannot have {} iterations", extent);
-  if (extent == 0) return Fault::none;
+  bool empty = true;
+  for (std::uint32_t i = 0; i < step.phases.count; ++i) {
+    const std::int64_t extent = values[phases[step.phases.begin + i].extent];
+    require<ValueError>(extent >= 0, "a loop cannot have {} iterations", extent);
+    empty = empty && extent == 0;
+  }
+  if (empty) return Fault::none;
   void** const buffers = Workspace::room(work.buffers, step.buffers.count);
   std::int64_t* const sizes = Workspace::room(work.sizes, step.sizes.count);
   std::uint64_t* const arguments = Workspace::room(work.scalars, step.scalars.count);
@@ -463,23 +475,30 @@ Fault Executable::State::run_kernel(const PlannedStep& step, Workspace& work, st
   entry = table.data() + step.scalars.begin;
   for (std::uint32_t i = 0; i < step.scalars.count; ++i) arguments[i] = scalars[entry[i]];
 
-  Launch launch{.args = {buffers, sizes, arguments},
-                .extent = extent,
-                .step = step.step,
-                .work = values[step.work],
-                .cost = &costs[static_cast<std::size_t>(&step - steps.data())],
-                .may_stop = may_stop};
+  Launch launch{.args = {buffers, sizes, arguments}, .may_stop = may_stop};
+  const auto run_phases = [&] {
+    for (std::uint32_t i = step.phases.begin; i < step.phases.begin + step.phases.count; ++i) {
+      launch.extent = values[phases[i].extent];
+      launch.step = phases[i].step;
+      launch.work = values[phases[i].work];
+      launch.cost = &costs[i];
+      if (launch.extent == 0) continue;
+      if (const Fault fault = launch.run(); fault != Fault::none) return fault;
+      launch.first += launch.extent;
+    }
+    return Fault::none;
+  };
   if (!interpreters.empty()) {
     std::int64_t* const counts = Workspace::room(work.elements, step.buffers.count);
     for (std::uint32_t i = 0; i < step.buffers.count; ++i) counts[i] = values[elements[table[step.buffers.begin + i]]];
     launch.interpreter = &interpreters[step.kernel];
     launch.elements = {counts, step.buffers.count};
-    return launch.run();
+    return run_phases();
   }
   if (step.scratch) launch.scratch_bytes = ir::scratch_bytes(program.kernels[step.kernel], {sizes, step.sizes.count});
   if (step.streams && streaming_source) launch.function = streaming_function(step, values);
   if (!launch.function) launch.function = entries[step.kernel].regular;
-  return launch.run();
+  return run_phases();
 }
 
 Executable::Executable(ir::Program program, std::vector<KernelEntry> entries, StreamingSource streaming)

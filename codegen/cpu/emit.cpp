@@ -52,6 +52,10 @@ Emitter::Emitter(llvm::Module& module, const ir::Kernel& kernel, const ir::CpuTa
   builder_.SetInsertPoint(block("entry"));
   begin_ = function_->getArg(1);
   end_ = function_->getArg(2);
+  has_phases_ = std::count_if(kernel.body.begin(), kernel.body.end(), [](const ir::Statement& statement) {
+                  const auto* loop = std::get_if<ir::For>(&statement.node);
+                  return loop && loop->kind == ir::LoopKind::parallel;
+                }) > 1;
 }
 
 llvm::BasicBlock* Emitter::block(const char* name) { return llvm::BasicBlock::Create(builder_.getContext(), name, function_); }

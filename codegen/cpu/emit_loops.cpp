@@ -162,8 +162,15 @@ void Emitter::emit_for(const ir::For& loop) {
 }
 
 std::pair<llvm::Value*, llvm::Value*> Emitter::range(const ir::For& loop) {
-  if (loop.kind == ir::LoopKind::parallel) return {begin_, end_};
-  return {builder_.getInt64(0), size(loop.extent)};
+  if (loop.kind != ir::LoopKind::parallel) return {builder_.getInt64(0), size(loop.extent)};
+  if (!has_phases_) return {begin_, end_};
+  llvm::Value* const extent = size(loop.extent);
+  const auto greater = [&](llvm::Value* a, llvm::Value* b) { return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, a, b); };
+  llvm::Value* const low = greater(begin_, builder_.getInt64(0));
+  llvm::Value* const high = greater(low, builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end_, extent));
+  begin_ = builder_.CreateSub(begin_, extent);
+  end_ = builder_.CreateSub(end_, extent);
+  return {low, high};
 }
 
 std::vector<Parts> Emitter::initial(const ir::For& loop) {

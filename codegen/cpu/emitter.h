@@ -182,7 +182,8 @@ class Emitter {
   std::vector<llvm::Value*> buffers_;
   std::vector<Scratch> scratch_;
   std::vector<llvm::AllocaInst*> promotable_;
-  llvm::Value* begin_ = nullptr;
+  bool has_phases_ = false;       // more than one
+  llvm::Value* begin_ = nullptr;  // of the range, from the next phase's first iteration
   llvm::Value* end_ = nullptr;
   llvm::AllocaInst* status_ = nullptr;
   llvm::AllocaInst* idle_slot_ = nullptr;

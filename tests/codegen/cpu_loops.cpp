@@ -387,6 +387,62 @@ TEST_CASE("a kernel runs in its own rounding mode and leaves the caller's", "[cp
   }
 }
 
+TEST_CASE("phases run one after the other, in one range or in many, and each sees what the one before stored", "[cpu][sweep]") {
+  std::mt19937_64 random(14);
+  // Sums of blocks of 32; their sum; what each element is of it, in a vector loop.
+  const std::string text = R"(kernel shares(%b0: f32 read, %b1: f32 write, %b2: f32 write, %b3: f32 write; n, blocks) {{
+  %0 = constant.f32 0x0p+0
+  %1 = constant.i64 32
+  for parallel %i0 in blocks {{
+    %2 = mul.i64 %i0, %1
+    %3 = sub.i64 n, %2
+    %4 = lt.i64 %3, %1
+    %5 = select.i64 %4, %3, %1
+    for serial %i1 in %5 carry %6 = %0 {{
+      %7 = load %b0[%2 * 1 + %i1 * 1]
+      %8 = add.f32 %6, %7
+      yield %8
+    }} -> %9
+    store %b1[%i0 * 1], %9
+  }}
+  for parallel %i2 in 1 {{
+    for serial %i3 in blocks carry %10 = %0 {{
+      %11 = load %b1[%i3 * 1]
+      %12 = add.f32 %10, %11
+      yield %12
+    }} -> %13
+    store %b2[%i2 * 1], %13
+  }}
+  for parallel %i4 in n step {0} {{
+    %14 = load %b0[%i4 * 1]
+    %15 = load %b2[0]
+    %16 = div.f32 %14, %15
+    store %b3[%i4 * 1], %16
+  }}
+}}
+)";
+  for (const std::string& target : host_targets())
+    for (const int step : {1, 8, 32}) {
+      std::string own = fmt::format(fmt::runtime(text), step);
+      // The store's own index, which a load in place takes.
+      own.replace(own.find("store %b2[%i2 * 1]"), 18, "store %b2[0]");
+      const ir::Kernel kernel = parse(own);
+      const Compiled compiled = compile(target, {&kernel, 1});
+      for (const std::int64_t n : {1, 31, 32, 33, 200, 1000})
+        for (const std::int64_t ranges : {0, 1, 3}) {
+          INFO(target << " step " << step << ", " << n << " elements in " << ranges << " ranges");
+          const std::int64_t blocks = (n + 31) / 32;
+          Launch launch{{plain_buffer(DType::f32, static_cast<std::size_t>(n), random),
+                         plain_buffer(DType::f32, static_cast<std::size_t>(blocks), random), plain_buffer(DType::f32, 1, random),
+                         plain_buffer(DType::f32, static_cast<std::size_t>(n), random)},
+                        {n, blocks},
+                        {},
+                        ranges};
+          check_code(kernel, compiled.code->entry(0), launch);
+        }
+    }
+}
+
 TEST_CASE("the streaming variant has the same bits at every alignment", "[cpu][sweep]") {
   std::mt19937_64 random(12);
   const std::string elementwise =

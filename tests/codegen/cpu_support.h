@@ -246,19 +246,22 @@ struct Launch {
   std::vector<Bytes> buffers;
   std::vector<std::int64_t> sizes;
   std::vector<std::uint64_t> scalars;
-  std::int64_t ranges = 1;   // the parallel loop is cut into so many, at multiples of the step
+  std::int64_t ranges = 1;   // each parallel loop is cut into so many, at multiples of the step; 0: one for all of them
   bool exact_nan = false;    // compare NaNs bit for bit
   std::size_t misalign = 0;  // elements by which buffers start past a 64-byte boundary
 };
 
-// Runs `function` over all of the parallel loop; returns the first fault.
+// Runs `function` over all of the kernel's phases; returns the first fault.
 template <class Function>
 std::int32_t run_ranges(const ir::Kernel& kernel, const Launch& launch, const Function& function) {
-  const std::int64_t extent = ir::parallel_extent(kernel, launch.sizes), step = ir::parallel_step(kernel);
-  const std::int64_t steps = (extent + step - 1) / step, ranges = std::max<std::int64_t>(1, std::min(launch.ranges, steps));
-  for (std::int64_t r = 0; r < ranges; ++r) {
-    const std::int64_t begin = steps * r / ranges * step, end = std::min(extent, steps * (r + 1) / ranges * step);
-    if (const std::int32_t fault = function(begin, end)) return fault;
+  const std::vector<ir::Phase> phases = ir::phases(kernel, launch.sizes);
+  if (launch.ranges == 0) return function(std::int64_t{0}, phases.back().first + phases.back().extent);
+  for (const auto& [first, extent, step] : phases) {
+    const std::int64_t steps = (extent + step - 1) / step, ranges = std::max<std::int64_t>(1, std::min(launch.ranges, steps));
+    for (std::int64_t r = 0; r < ranges; ++r) {
+      const std::int64_t begin = steps * r / ranges * step, end = std::min(extent, steps * (r + 1) / ranges * step);
+      if (const std::int32_t fault = function(first + begin, first + end)) return fault;
+    }
   }
   return 0;
 }

@@ -91,7 +91,7 @@ TEST_CASE("random kernels compute the same from text, and never leave their buff
     const std::int64_t rows = seed % 5 == 0 ? 40 : seed % 4, columns = seed % 7 == 0 ? 2100 : 1 + seed % 70;
     test_kernels::RandomData first(kernel, rows, columns, seed), second(kernel, rows, columns, seed);
     const std::vector<std::int64_t> elements(kernel.buffers.size(), rows * columns);
-    const std::int64_t extent = parallel_extent(kernel, first.sizes), step = parallel_step(kernel);
+    const std::int64_t extent = phases(kernel, first.sizes).at(0).extent, step = phases(kernel, first.sizes).at(0).step;
     REQUIRE(LoopInterpreter(kernel).run({first.pointers().data(), first.sizes.data(), first.scalars.data()}, 0, extent,
                                         {elements}) == 0);
     // From text, in ranges.

@@ -144,8 +144,9 @@ TEST_CASE("a row may wait in heap scratch") {
   const Kernel kernel = parse_kernel(test_kernels::softmax);
   const std::int64_t sizes[] = {3, 37};
   CHECK(scratch_bytes(kernel, sizes) == 320);
-  CHECK(parallel_extent(kernel, sizes) == 3);
-  CHECK(parallel_step(kernel) == 1);
+  REQUIRE(phases(kernel, sizes).size() == 1);
+  CHECK(phases(kernel, sizes)[0].extent == 3);
+  CHECK(phases(kernel, sizes)[0].step == 1);
 }
 
 TEST_CASE("predicates load zero, store nothing and raise no fault") {

@@ -105,9 +105,10 @@ TEST_CASE("a kernel that breaks a law is refused at the statement that breaks it
   refused(in_loop("barrier"), "stands outside of the thread loops");
   refused(in_loop("%v = check none %v0", "%v0 = constant.bool true\n"), "no such fault");
   refused(in_loop("") + "", "no error");
-  refused("kernel k(; n) {\n}", "a CPU kernel has one outermost parallel loop, this one has 0");
-  refused("kernel k(; n) {\nfor parallel %i in n {}\nfor parallel %j in n {}\n}",
-          "k.bz:3:1: nothing follows the outermost parallel");
+  refused("kernel k(; n) {\n}", "a CPU kernel has an outermost parallel loop, this one has none");
+  refused("kernel k(; n) {\nfor parallel %i in n {}\nfor serial %j in n {}\nfor parallel %k in n {}\n}",
+          "k.bz:3:1: between parallel loops stand values alone");
+  refused("kernel k(; n) {\nfor parallel %i in n {}\n%0 = constant.i64 1\n}", "nothing follows the last parallel loop");
   refused("kernel k(; n) {\nfor parallel %i in n carry %a = n {\nyield %a\n} -> %b\n}",
           "only serial and unrolled loops carry values");
   refused("kernel k(; n) {\nscratch %a0: f32 stack [n]\nfor parallel %i in n {}\n}",

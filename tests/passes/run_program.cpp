@@ -28,26 +28,25 @@ void run_kernel(const Program& program, const KernelStep& step, const std::vecto
   for (const IndexId size : step.sizes) sizes.push_back(index[size]);
   for (const std::uint32_t scalar : step.scalars) values.push_back(scalars[scalar]);
   const KernelArgs args{buffers.data(), sizes.data(), values.data()};
-  const std::int64_t extent = index[step.extent];
-  const auto* loop = [&]() -> const For* {
-    for (const Statement& statement : kernel.body)
-      if (const auto* found = std::get_if<For>(&statement.node)) return found;
-    return nullptr;
-  }();
-  REQUIRE(loop != nullptr);
-  REQUIRE(parallel_extent(kernel, sizes) == extent);
-  const std::int64_t step_size = loop->step;
-  const std::int64_t range = std::max<std::int64_t>((extent / 3 + step_size - 1) / step_size * step_size, step_size);
+  std::vector<std::int64_t> extents{index[step.extent]};
+  for (const KernelPhase& phase : step.then) extents.push_back(index[phase.extent]);
   const LoopInterpreter interpreter(kernel);
-  // Backwards, so that an order that ranges must not rely on shows.
-  std::vector<std::int64_t> begins;
-  for (std::int64_t begin = 0; begin < extent; begin += range) begins.push_back(begin);
-  for (auto begin = begins.rbegin(); begin != begins.rend(); ++begin) {
-    const auto fault =
-        static_cast<Fault>(interpreter.run(args, *begin, std::min(*begin + range, extent), {.buffer_elements = elements}));
-    require<ValueError>(fault != Fault::division_by_zero, "division by zero");
-    require<IndexError>(fault != Fault::index_out_of_range, "index out of bounds");
-    REQUIRE(fault == Fault::none);
+  const std::vector<Phase> phases = ir::phases(kernel, sizes);
+  REQUIRE(phases.size() == extents.size());
+  for (std::size_t i = 0; i < phases.size(); ++i) {
+    const auto [first, extent, step_size] = phases[i];
+    REQUIRE(extent == extents[i]);
+    const std::int64_t range = std::max<std::int64_t>((extent / 3 + step_size - 1) / step_size * step_size, step_size);
+    // Backwards, so that an order that ranges must not rely on shows.
+    std::vector<std::int64_t> begins;
+    for (std::int64_t begin = 0; begin < extent; begin += range) begins.push_back(begin);
+    for (auto begin = begins.rbegin(); begin != begins.rend(); ++begin) {
+      const std::int64_t end = std::min(*begin + range, extent);
+      const auto fault = static_cast<Fault>(interpreter.run(args, first + *begin, first + end, {.buffer_elements = elements}));
+      require<ValueError>(fault != Fault::division_by_zero, "division by zero");
+      require<IndexError>(fault != Fault::index_out_of_range, "index out of bounds");
+      REQUIRE(fault == Fault::none);
+    }
   }
 }
 

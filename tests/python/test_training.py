@@ -1,6 +1,7 @@
 """Training as one program: what is compiled, what runs, where results lie."""
 import copy
 import pickle
+import re
 
 import braze as T
 from braze import nn
@@ -73,6 +74,21 @@ def test_a_step_and_its_loss_are_one_evaluation():
 def resident():
     with open("/proc/self/statm", encoding="ascii") as file:
         return int(file.read().split()[1]) * 4096
+
+
+def test_kernels_of_a_step_are_few():
+    for make in (lambda p: T.optim.SGD(p, lr=0.05), lambda p: T.optim.SGD(p, lr=0.05, momentum=0.9)):
+        T.manual_seed(0)
+        model = nn.Sequential(nn.Linear(30, 40), nn.ReLU(), nn.Linear(40, 40), nn.ReLU(), nn.Linear(40, 10))
+        optimizer = make(model.parameters())
+        x, y = T.rand(64, 30), T.arange(64) % 10
+        train(model, optimizer, 4, x, y)
+        compiled = T._braze.statistics()["compilations"]
+        with T.explain(kinds="flush") as notes:
+            train(model, optimizer, 1, x, y)
+        assert T._braze.statistics()["compilations"] == compiled
+        # Eight dots, the rows of the loss, what the loss is divided by, and its sum: nothing for biases, updates or partial sums.
+        assert sum(int(n) for n in re.findall(r"(\d+) kernels", notes.text)) <= 11, notes.text
 
 
 def test_an_update_of_large_tensors_is_one_kernel():

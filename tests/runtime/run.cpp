@@ -129,6 +129,51 @@ void spin(Clock::duration time) {
 
 }  // namespace
 
+TEST_CASE("a kernel's second phase begins when the first is done, and an empty phase is none") {
+  Program program{.inputs = 1, .symbols = 1};
+  const ir::IndexId n = program.index.of(ir::Extent::symbol(0)), one = program.index.number(1);
+  program.slots.push_back({.kind = Slot::Kind::input, .type = DType::i64, .elements = n, .input = 0});
+  program.slots.push_back({.kind = Slot::Kind::temporary, .type = DType::i64, .elements = n});
+  program.slots.push_back({.kind = Slot::Kind::result, .type = DType::i64, .elements = one});
+  program.arena_bytes = program.index.mul(n, program.index.number(64));
+  program.kernels.push_back(ir::parse_kernel(R"(
+kernel total(%b0: i64 read, %b1: i64 write, %b2: i64 write; n) {
+  %0 = constant.i64 1
+  %1 = constant.i64 0
+  for parallel %i0 in n {
+    %2 = load %b0[%i0 * 1]
+    %3 = add.i64 %2, %0
+    store %b1[%i0 * 1], %3
+  }
+  for parallel %i1 in 1 {
+    for serial %i2 in n carry %4 = %1 {
+      %5 = load %b1[%i2 * 1]
+      %6 = add.i64 %4, %5
+      yield %6
+    } -> %7
+    store %b2[0], %7
+  }
+})"));
+  KernelStep step{
+      .kernel = 0, .buffers = {0, 1, 2}, .sizes = {n}, .extent = n, .work = program.index.mul(n, program.index.number(400))};
+  step.then.push_back({one, n});
+  program.steps.push_back({step, "total"});
+  program.results = {2};
+  CHECK_THAT(ir::print(program), ContainsSubstring("for s0, work 400*s0, then for 1, work s0"));
+  const WithThreads threads(4);
+  const auto executable = Executable::interpreted(std::move(program));
+  for (const std::int64_t count : {0, 1, 1000, 50'000})
+    for (int times = 0; times < 3; ++times) {
+      std::vector<std::int64_t> values(static_cast<std::size_t>(count));
+      std::iota(values.begin(), values.end(), 0);
+      const Buffer input{Block(), values.data()};
+      Buffer result;
+      const auto failure = executable->run({&input, 1}, std::vector<std::int64_t>{count}, {}, {&result, 1});
+      REQUIRE(failure.fault == Fault::none);
+      CHECK(*static_cast<const std::int64_t*>(result.data) == count * (count + 1) / 2);
+    }
+}
+
 TEST_CASE("a Program gives what the loops say, interpreted and native", "[run]") {
   const auto interpreted = Executable::interpreted(scale_add_program()),
              native = with_function(scale_add_program(), native_scale_add);
