@@ -205,7 +205,10 @@ Tensor relu(const In& x) {
   require<NotImplementedError>(t.dtype() != DType::boolean, "Boolean inputs not supported for relu");
   if (is_complex(t.dtype())) refuse_limits(t.dtype());
   if (!is_grad_enabled() || !t.requires_grad()) return maximum(0, t);
-  return where(t <= 0, maximum(0, t.detach()), t);  // the same values; a maximum's gradient at 0 is another
+  // The same values; a maximum's gradient at 0 is another. What is asked for the gradient is the result, so that nothing keeps t.
+  const Tensor zero = wrap(constant_value(0, t.dtype()), t.dtype());
+  const Tensor result = maximum(zero, t.detach());
+  return where(result <= zero, result, t);
 }
 
 Tensor nan_to_num(const In& x, std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf) {

@@ -34,7 +34,7 @@ std::vector<NodeId> Fuser::closure(std::uint32_t cluster, const std::vector<Valu
     const Value stored = stored_value(graph_, value);
     const bool elsewhere = cluster_of_[stored.node] != none && find(cluster_of_[stored.node]) != cluster;
     if (role_[stored.node] == Role::leaf) return;
-    if (elsewhere && kept_[stored.node]) {
+    if (elsewhere && kept_[stored.node] && !fill_[stored.node]) {
       reads.push_back(stored);
       return;
     }
@@ -136,6 +136,7 @@ void Fuser::emit(Module& module) {
     groups.push_back(std::move(group));
   }
   std::reverse(groups.begin(), groups.end());
+  order_groups(graph_, groups, options_.sizes);
   name_groups(graph_, groups);
   module.groups = std::move(groups);
 }

@@ -41,6 +41,9 @@ ir::Graph rebuilt(const ir::Graph& graph, F replaced) {
   return to;
 }
 
+// Puts groups that can run in this order into one in which they need less memory, for symbols of these values.
+void order_groups(const ir::Graph& graph, std::vector<Group>& groups, const std::vector<std::int64_t>& sizes);
+
 // Names each group by what it computes, briefly, no two alike.
 void name_groups(const ir::Graph& graph, std::vector<Group>& groups);
 

@@ -38,11 +38,20 @@ bool is_buffer(const Node& node) {
 // is in memory is in memory.
 void Fuser::keep_in_memory() {
   const auto keep = [&](Value value) { kept_[stored_value(graph_, value).node] = true; };
-  for (const Value result : graph_.results) keep(result);
+  if (options_.fuse)
+    for (const NodeId id : order_)
+      if (is_write(graph_[id].op)) fill_[stored_value(graph_, graph_[id].in[0]).node] = true;
+  const auto keep_for_readers = [&](Value value) {
+    keep(value);
+    fill_[stored_value(graph_, value).node] = false;
+  };
+  for (const Value result : graph_.results) keep_for_readers(result);
   for (const NodeId id : order_)
     for (std::size_t i = 0; i < graph_[id].in.size(); ++i)
-      if (reads_whole(graph_[id], i) && !(ir::info(graph_[id].op).routine() && is_immediate(graph_.node(graph_[id].in[i]))))
+      if (is_write(graph_[id].op) && i == 0)
         keep(graph_[id].in[i]);
+      else if (reads_whole(graph_[id], i) && !(ir::info(graph_[id].op).routine() && is_immediate(graph_.node(graph_[id].in[i]))))
+        keep_for_readers(graph_[id].in[i]);
   // A dot's factor whose dims merge others that do not lie in a row would be found by a division for each element packed; in memory it
   // is a copy, which is cheap beside the dot. The CPU's schedule finds the right factor's elements while it packs them.
   for (const NodeId id : order_) {
@@ -55,7 +64,7 @@ void Fuser::keep_in_memory() {
       const Shape& shape = node.out[0].shape;
       const bool packs = i == 1 && std::holds_alternative<ir::CpuTarget>(options_.target) && !extents_.is_one(shape.back()) &&
                          !extents_.is_one(shape[shape.size() - 2]);
-      if (!packs || merges_factor_axes(node.in[i])) keep(factor);
+      if (!packs || merges_factor_axes(node.in[i])) keep_for_readers(factor);
     }
   }
 }
@@ -93,9 +102,9 @@ bool Fuser::merges_factor_axes(Value value) const {
   }
 }
 
+// Whether a node is made of constants and scalars alone.
 bool Fuser::is_free(NodeId id) const {
   const Node& node = graph_[id];
-  if (kept_[id]) return false;
   if (node.op == Op::constant) return true;
   if (node.op == Op::parameter) return node.as<ir::Parameter>().kind == ir::Parameter::Kind::scalar;
   if (!is_view(node.op) && !ir::info(node.op).elementwise()) return false;
@@ -115,7 +124,9 @@ void Fuser::classify() {
     if (is_view(node.op) && !node.in.empty() && role_[node.in[0].node] == Role::view)
       view_depth_[id] = std::min(view_depth_[node.in[0].node] + 1, 255);
     const bool cut = is_view(node.op) && view_depth_[id] >= deepest_view && node.op != Op::reshape;
-    if (is_free(id)) {
+    const bool free = is_free(id);
+    fill_[id] = fill_[id] && free;
+    if (free && !kept_[id]) {
       role = Role::free;
     } else if (is_buffer(node)) {
       role = Role::leaf;
@@ -220,6 +231,7 @@ std::vector<Fuser::Operand> Fuser::operands(NodeId id) {
     if (reads_whole(node, i)) continue;
     const Value in = node.in[i];
     Operand operand = look_through(in, elsewhere ? graph_.type(in).shape : point(id));
+    if (fill_[operand.base.node]) continue;
     if (elsewhere && (operand.relation.kind == Relation::Kind::same || operand.relation.kind == Relation::Kind::row))
       operand.relation.kind = node.op == Op::dot || operand.relation.kind == Relation::Kind::row || node.op == Op::expand
                                   ? Relation::Kind::spread

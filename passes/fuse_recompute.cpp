@@ -25,6 +25,7 @@ Fuser::Again Fuser::again(NodeId id) {
   while (!pending.empty()) {
     const NodeId at = pending.back();
     pending.pop_back();
+    if (fill_[at]) continue;
     const Node& node = graph_[at];
     const bool computed =
         role_[at] == Role::member && (at == id || !kept_[at]) && (ir::info(node.op).elementwise() || node.op == Op::pad);
@@ -36,6 +37,12 @@ Fuser::Again Fuser::again(NodeId id) {
     }
     if (role_[at] == Role::leaf) {
       read(at);
+      continue;
+    }
+    // What is one a row is small: in memory, nobody computes it for each element.
+    if (row_[at] && !row_[id] && role_[at] == Role::member) {
+      read(at);
+      if (!kept_[at]) result.keeps.push_back(at);
       continue;
     }
     if (computed) {
@@ -59,6 +66,11 @@ bool Fuser::once_a_row(NodeId id, std::uint32_t cluster) const {
   const Domain& domain = clusters_[cluster].domain;
   return domain.reduces && domain.order == ReduceOrder::inner && !domain.rows().empty() &&
          squeezed(graph_[id].out[0].shape) == domain.rows();
+}
+
+// Whether a value has fewer axes than another, as what is one a row has, or a bias.
+bool Fuser::is_small(NodeId id, NodeId beside) const {
+  return squeezed(graph_[id].out[0].shape).size() < squeezed(graph_[beside].out[0].shape).size();
 }
 
 // Decides for each value that another group reads: memory, or again there. Operands come first, so that what is computed again
@@ -101,9 +113,12 @@ void Fuser::recompute() {
     }
     const Again cost = again(id);
     std::string why;
-    const std::size_t repeats = (std::max<std::size_t>(cost.reads.size(), 1) - 1) * (users.size() - 1);
+    const auto large = static_cast<std::size_t>(
+        std::count_if(cost.reads.begin(), cost.reads.end(), [&](NodeId read) { return !is_small(read, id); }));
+    const std::size_t again_read = into_dot ? cost.reads.size() : large;  // a dot reads its factors many times, small ones too
+    const std::size_t repeats = (std::max<std::size_t>(again_read, 1) - 1) * (users.size() - 1);
     const Domain& home = clusters_[own].domain;
-    if (row_[id] && (home.reduces || home.contracts)) {
+    if (row_[id] && (home.reduces || home.contracts) && !cost.keeps.empty()) {
       why = "what follows a reduction is stored once a row";
     } else if (!cost.movable) {
       why = fmt::format("{} is not computed twice", ir::name(graph_[id].op));

@@ -66,6 +66,7 @@ class Fuser {
         cluster_of_(graph.size(), none),
         row_(graph.size()),
         kept_(graph.size()),
+        fill_(graph.size()),
         again_(graph.size()),
         view_depth_(graph.size()) {}
   void run(Module& module);
@@ -112,6 +113,7 @@ class Fuser {
   };
   Again again(ir::NodeId id);
   bool once_a_row(ir::NodeId id, std::uint32_t cluster) const;
+  bool is_small(ir::NodeId id, ir::NodeId beside) const;
   void siblings();
   bool joins_dot(std::uint32_t dot, std::uint32_t other);
   std::vector<std::uint32_t> sequence_of_clusters();
@@ -127,6 +129,7 @@ class Fuser {
   std::vector<std::uint32_t> cluster_of_;
   std::vector<bool> row_;    // a value of the row, not of the element
   std::vector<bool> kept_;   // must be in memory
+  std::vector<bool> fill_;   // of constants, and in memory only to be written over: whoever reads its elements makes them again
   std::vector<bool> again_;  // computed by each group that reads it from elsewhere
   std::vector<std::uint8_t> view_depth_;
   std::vector<Cluster> clusters_;

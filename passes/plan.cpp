@@ -10,6 +10,7 @@
 
 #include "ir/error.h"
 #include "passes/affine.h"
+#include "passes/arena.h"
 #include "passes/nest.h"
 #include "passes/rebuffer.h"
 
@@ -348,52 +349,24 @@ void Planner::finish_slots() {
   }
 }
 
-// Ranges of the arena. Slots whose lives are apart share one, which is as large as the largest of them. Where sizes are known, large slots
-// choose first, so that small ones find room in what is there; else only slots of one size share.
 void Planner::arrange_arena() {
-  struct Range {
-    IndexId bytes;
-    std::map<std::size_t, std::size_t> busy;  // first step of a life: the last
-    std::vector<std::uint32_t> slots;
-
-    bool is_free(const Life& life) const {
-      const auto after = busy.upper_bound(life.last);
-      return after == busy.begin() || std::prev(after)->second < life.first;
-    }
-  };
-  const bool known = sizes_.size() == program_.symbols;
-  std::vector<std::int64_t> values;
-  std::vector<IndexId> bytes(program_.slots.size());
-  std::vector<std::uint32_t> order;
+  std::vector<std::uint32_t> slots;
+  std::vector<Tenant> tenants;
   const IndexId line = index_.number(64);
   for (std::uint32_t slot = 0; slot < program_.slots.size(); ++slot) {
     if (program_.slots[slot].kind != Slot::Kind::temporary) continue;
-    order.push_back(slot);
+    slots.push_back(slot);
     const IndexId exact = index_.mul(program_.slots[slot].elements, index_.number(size_of(program_.slots[slot].type)));
-    bytes[slot] = index_.mul(index_.ceil_div(exact, line), line);
+    tenants.push_back({index_.mul(index_.ceil_div(exact, line), line), lives_[slot].first, lives_[slot].last});
   }
-  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return lives_[a].first < lives_[b].first; });
-  if (known) {
+  std::vector<std::int64_t> values;
+  if (sizes_.size() == program_.symbols) {
     values.resize(index_.size());
     index_.evaluate(sizes_, values);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return values[bytes[a]] > values[bytes[b]]; });
   }
-  std::vector<Range> ranges;
-  for (const std::uint32_t slot : order) {
-    const auto fits = [&](const Range& range) { return (known || range.bytes == bytes[slot]) && range.is_free(lives_[slot]); };
-    auto range = std::find_if(ranges.begin(), ranges.end(), fits);
-    if (range == ranges.end()) range = ranges.insert(range, {bytes[slot], {}, {}});
-    range->bytes = index_.max(range->bytes, bytes[slot]);
-    range->busy.emplace(lives_[slot].first, lives_[slot].last);
-    range->slots.push_back(slot);
-  }
-  IndexId end = index_.number(0);
-  for (const Range& range : ranges) {
-    for (const std::uint32_t slot : range.slots) program_.slots[slot].arena_offset = end;
-    end = index_.add(end, range.bytes);
-  }
-  program_.arena_bytes = end;
+  const ArenaLayout layout = lay_out(tenants, index_, values);
+  for (std::size_t i = 0; i < slots.size(); ++i) program_.slots[slots[i]].arena_offset = layout.offsets[i];
+  program_.arena_bytes = layout.bytes;
 }
 
 void Planner::run() {

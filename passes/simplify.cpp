@@ -119,6 +119,7 @@ std::vector<Rule> sign_and_logic_rules() {
       {"where-not", where(logical_not(x), y, z), where(x, z, y), boolean},
       {"where-then", where(x, where(x, y, z), w), where(x, y, w)},
       {"where-else", where(x, y, where(x, z, w)), where(x, y, w)},
+      {"where-maximum", where(le(maximum(x, 0), 0), maximum(x, 0), x), maximum(x, 0)},
   };
 }
 

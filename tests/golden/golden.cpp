@@ -1,6 +1,6 @@
 // Golden files: tests/golden/<pass>/*.bz holds a module, `// ---- becomes`, and what the pass makes of it. A pass of stage graph runs
 // alone; another with the stages between. BRAZE_BLESS=1 rewrites the second part; the diff is then reviewed. A first line
-// `// options: fast_math, no_fuse, cuda` sets options. The target is fixed: AVX-512 on a machine of data, not this one.
+// `// options: fast_math, no_fuse, cuda, sizes 8 300` sets options; sizes are the symbols'. The target is fixed: AVX-512 on a machine of data, not this one.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -40,6 +40,10 @@ Options options_of(std::string_view text) {
   options.fast_math = has("fast_math");
   options.fuse = !has("no_fuse");
   if (has("cuda")) options.target = ir::CudaTarget{};
+  if (const auto at = line.find("sizes"); at != std::string_view::npos) {
+    std::stringstream numbers{std::string(line.substr(at + 5))};
+    for (std::int64_t size; numbers >> size;) options.sizes.push_back(size);
+  }
   return options;
 }
 
