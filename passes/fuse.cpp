@@ -4,8 +4,10 @@
 //  1. Forward, greedily: a node joins the groups of its operands where the domains agree (the same elements, or the rows of a
 //     reduction), unless a cycle between groups or a cap forbids it: all of them as one, or else one of them.
 //  2. A value that another group reads is written to memory, or computed again there: again if it is cheap and
-//     (reads - 1) * (users - 1) < 2, or if that reader is its only one. What is one a row is cheap to a kernel that reduces rows.
+//     (reads - 1) * (users - 1) < 2, or if that reader is its only one; reads of what has fewer axes do not count. What is one a row is
+//     cheap to a kernel that reduces rows, and nobody computes it for each element.
 //  3. Groups that read the same memory over the same domain become one; reductions of a dot's factor over k join the dot.
+//  4. They are put into the order that needs least memory (fuse_order.cpp).
 // Views belong to no group of their own: each reader sees through them. All work lists are linear in the graph; searches for cycles are
 // cut off by a level per group (the longest path before it) and a cap.
 #include "passes/fuse.h"
