@@ -207,8 +207,8 @@ Tensor relu(const In& x) {
   if (!is_grad_enabled() || !t.requires_grad()) return maximum(0, t);
   // The same values; a maximum's gradient at 0 is another. What is asked for the gradient is the result, so that nothing keeps t.
   const Tensor zero = wrap(constant_value(0, t.dtype()), t.dtype());
-  const Tensor result = maximum(zero, t.detach());
-  return where(result <= zero, result, t);
+  const Tensor result = maximum(zero, t);
+  return where(result <= zero, result.detach(), t);
 }
 
 Tensor nan_to_num(const In& x, std::optional<double> nan, std::optional<double> posinf, std::optional<double> neginf) {
