@@ -27,7 +27,8 @@ Tenants random_tenants(std::size_t count, std::size_t steps, std::size_t longest
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t first = random() % steps, last = std::min(steps - 1, first + random() % longest);
     const IndexId symbol = tenants.index.of(Extent::symbol(static_cast<std::uint32_t>(random() % symbols)));
-    tenants.all.push_back({tenants.index.mul(tenants.index.number(line * static_cast<std::int64_t>(random() % 4)), symbol), first, last});
+    tenants.all.push_back(
+        {tenants.index.mul(tenants.index.number(line * static_cast<std::int64_t>(random() % 4)), symbol), first, last});
   }
   return tenants;
 }
@@ -90,9 +91,8 @@ std::size_t step_of(const passes::Module& module, std::string_view name) {
 }
 
 std::size_t copies(const passes::Module& module) {
-  return static_cast<std::size_t>(std::count_if(module.program.steps.begin(), module.program.steps.end(), [](const Step& step) {
-    return std::holds_alternative<CopyStep>(step.action);
-  }));
+  return static_cast<std::size_t>(std::count_if(module.program.steps.begin(), module.program.steps.end(),
+                                                [](const Step& step) { return std::holds_alternative<CopyStep>(step.action); }));
 }
 
 }  // namespace
