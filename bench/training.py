@@ -2,7 +2,7 @@
 
     ./dev python bench/training.py                                       Braze alone
     PYTHONPATH=build/python python bench/training.py --against torch     in a Python that has both
-    --only steps,memory,adam,derivative,loader                           some of it; --seed N repeats a network drawn at random
+    --only steps,compiled,memory,adam,derivative,loader                           some of it; --seed N repeats a network drawn at random
 
 Both train the same network from the same weights on the same batches; the losses must agree before anything is timed. They take turns of a
 few steps, with a pause before each turn: PyTorch's threads go on spinning for milliseconds after a step, on the cores that the next one needs.
@@ -170,6 +170,50 @@ def step_times(braze, against, seed):
         print(f"{named(name, seed)[0]:44} {medians[0]:10.3f} {theirs}   {compiled}, {kernels} kernels{allowed}", flush=True)
 
 
+def compiled_steps(braze, _, seed):
+    """A step, and the same by braze.compile, which records it once: the losses and parameters are the same bits. Nothing is read of a step but
+    that it has run, so that the difference is what recording costs."""
+    print(f"\n{'training step by braze.compile':44} {'step ms':>10} {'compiled':>10} {'ratio':>7} {'ops recorded a step':>20}")
+
+    def narrow(T, rng):
+        net = T.nn.Sequential(T.nn.Linear(20, 32), T.nn.ReLU(), T.nn.Linear(32, 5))
+        return net, batches(T, rng, (16, 20), 5), T.optim.SGD(net.parameters(), lr=0.05)
+
+    for name, make in (NETWORKS | {"MLP 20-32-5, batch 16, SGD": narrow}).items():
+        runs, nets = [], []
+        for compiled in (False, True):
+            braze.manual_seed(0)
+            net, data, optimizer = make(braze, named(name, seed)[1])
+            nets.append(net)
+
+            def step(x, y, net=net, optimizer=optimizer):
+                optimizer.zero_grad()
+                loss = braze.nn.functional.cross_entropy(net(x), y)
+                loss.backward()
+                optimizer.step()
+                return loss
+            runs.append((braze.compile(step) if compiled else step, iter(data)))
+        for _ in range(WARM):
+            losses = [run(*next(data)).item() for run, data in runs]
+            assert losses[0] == losses[1], (name, losses)
+        times, recorded = ([], []), [0, 0]
+        for _ in range(ROUNDS):
+            for i, (run, data) in enumerate(runs):
+                time.sleep(0.05)
+                run(*next(data))
+                for _ in range(TIMED):
+                    batch = next(data)
+                    before = braze._braze.statistics()["recorded"]
+                    start = time.perf_counter()
+                    run(*batch)
+                    times[i].append(time.perf_counter() - start)
+                    recorded[i] = braze._braze.statistics()["recorded"] - before
+        for mine, other in zip(*(net.parameters() for net in nets)):
+            assert mine.equal(other), name
+        plain, compiled = (median(t) * 1e3 for t in times)
+        print(f"{named(name, seed)[0]:44} {plain:10.3f} {compiled:10.3f} {compiled / plain:6.2f}x {recorded[0]:12} to {recorded[1]:4}", flush=True)
+
+
 def resident_mb():
     with open("/proc/self/statm", encoding="ascii") as file:
         return int(file.read().split()[1]) * resource.getpagesize() / 1e6
@@ -327,7 +371,7 @@ def loader(braze, against, _):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--against", choices=["torch"])
-    parser.add_argument("--only", default="steps,memory,adam,derivative,loader")
+    parser.add_argument("--only", default="steps,compiled,memory,adam,derivative,loader")
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(3), "little"))
     parser.add_argument("--memory-of", help=argparse.SUPPRESS)
     parser.add_argument("--network", help=argparse.SUPPRESS)
@@ -340,7 +384,7 @@ def main():
     braze.set_num_threads(threads)
     if against:
         against.set_num_threads(threads)
-    parts = {"steps": step_times, "memory": memory, "adam": adam, "derivative": derivative, "loader": loader}
+    parts = {"steps": step_times, "compiled": compiled_steps, "memory": memory, "adam": adam, "derivative": derivative, "loader": loader}
     for name in arguments.only.split(","):
         parts[name](braze, against, arguments.seed)
     return 0

@@ -1,6 +1,7 @@
 // Losses of classes. The element of a class is picked by comparing: it fuses with the softmax before it, and so does its gradient.
 #include "braze/losses.h"
 
+#include "frontend/autograd/trace_notes.h"
 #include "frontend/composing.h"
 #include "frontend/losses.h"
 #include "frontend/positions.h"
@@ -19,10 +20,16 @@ struct Classes {
 // a check in the graph could fail later, and then each parameter that a step updates would have to keep what it was before.
 Tensor checked_classes(const Tensor& given, const Tensor& ignored, std::int64_t ignore_index, std::int64_t count) {
   const Tensor classes = ignored.defined() ? where(ignored, 0, given) : given;
-  if (given.numel() <= checked_at_the_call && !engine::tracing()) {
-    for (const std::int64_t c : given.eval().to_vector<std::int64_t>())
-      require<IndexError>((c >= 0 && c < count) || (ignored.defined() && c == ignore_index), "Target {} is out of bounds.", c);
-    return classes;
+  if (given.numel() <= checked_at_the_call) {
+    const auto look = [count, ignore_index, ignores = ignored.defined()](const Tensor& now) {
+      for (const std::int64_t c : now.eval().to_vector<std::int64_t>())
+        require<IndexError>((c >= 0 && c < count) || (ignores && c == ignore_index), "Target {} is out of bounds.", c);
+    };
+    if (!engine::tracing()) {
+      look(given);
+      return classes;
+    }
+    if (TraceNotes::active() && TraceNotes::active()->at_each_call(given, look)) return classes;
   }
   const Tensor counted = where(classes < 0, count, classes);
   const engine::Value value = read(checked(counted), here());

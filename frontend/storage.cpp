@@ -2,6 +2,7 @@
 #include <cstring>
 #include <vector>
 
+#include "frontend/autograd/trace_notes.h"
 #include "frontend/autograd/tracking.h"
 #include "frontend/engine/state.h"
 #include "frontend/engine/thread_state.h"
@@ -242,6 +243,8 @@ Trace* Trace::active() { return engine::thread_state.trace; }
 Trace::Captured& Trace::captured(const Storage& storage) {
   for (Captured& c : captured_)
     if (c.storage.get() == &storage) return c;
+  if (storage.value_.differentiable() && engine::grad_enabled() && TraceNotes::active())
+    TraceNotes::active()->refuse("it reads a tensor from outside that a derivative passes through");
   const engine::Value placeholder = engine::placeholder(storage.value_.type_ref());
   captured_.push_back({StoragePointer::share(const_cast<Storage*>(&storage)), placeholder, placeholder, 0});
   return captured_.back();

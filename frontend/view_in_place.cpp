@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "frontend/autograd/names.h"
+#include "frontend/autograd/trace_notes.h"
 #include "frontend/autograd/tracking.h"
 #include "frontend/view_layout.h"
 
@@ -37,6 +38,7 @@ Geometry strided(const Tensor& x, SizesView sizes, SizesView strides, std::optio
 
 // `self` takes the layout of a view of itself.
 Tensor& take_layout(Tensor& self, const Tensor& view) {
+  refuse_in_trace(*self.impl(), "changes the layout of");
   self.impl()->set_layout(self.dtype(), view.impl()->layout());
   return self;
 }
@@ -64,6 +66,7 @@ Tensor& ViewMethods::t_() { return take_layout(self_of(this), t()); }
 Tensor& ViewMethods::resize_(SizesView sizes, MemoryFormat format) {
   Tensor& self = self_of(this);
   TensorImpl& impl = checked(self);
+  refuse_in_trace(impl, "changes the layout of");
   const std::int64_t count = checked_numel(sizes);
   require(format != MemoryFormat::preserve, "Unsupported memory format for resize_: torch.preserve_format");
   Geometry g{self.storage_offset(), Dims(sizes.begin(), sizes.end()), {}};
@@ -103,6 +106,7 @@ Tensor& ViewMethods::set_(const Tensor& source) {
 Tensor& ViewMethods::set_(const Tensor& source, std::int64_t storage_offset, SizesView sizes, SizesView strides) {
   Tensor& self = self_of(this);
   TensorImpl& impl = checked(self);
+  refuse_in_trace(impl, "changes the memory of");
   const Dims row_major = contiguous_strides(sizes);
   const bool given = strides.size() > 0 || sizes.size() == 0;
   require(checked(source).dtype() == impl.dtype(), "Could not set tensor of type {} to a tensor of type {}",
@@ -118,6 +122,7 @@ Tensor& ViewMethods::set_(const Tensor& source, std::int64_t storage_offset, Siz
 
 void ViewMethods::set_data(const Tensor& other) {
   TensorImpl& impl = checked(self_of(this));
+  refuse_in_trace(impl, "changes the memory of");
   const TensorImpl& from = checked(other);
   const DType type = from.dtype();
   Geometry g = from.layout();
@@ -132,6 +137,7 @@ void ViewMethods::set_data(const Tensor& other) {
 Tensor& ViewMethods::detach_() {
   TensorImpl& impl = checked(self_of(this));
   require(!impl.base, "Can't detach views in-place. Use detach() instead.");
+  refuse_in_trace(impl, "detaches");
   impl.leaf = false;
   impl.cut = true;
   return self_of(this);

@@ -6,6 +6,7 @@
 #include "braze/autograd.h"
 #include "braze/functions.h"
 #include "frontend/autograd/node_builder.h"
+#include "frontend/autograd/trace_notes.h"
 #include "passes/derivative.h"
 
 namespace braze {
@@ -229,21 +230,26 @@ class Pass {
     }
     v.gradients.clear();
     if (--sink.waiting > 0 || !sink.sum || !meta.tensor) return;
+    TraceNotes* notes = TraceNotes::of(*meta.tensor);
+    if (notes && !(meta.hooks.empty() && meta.post_accumulate_hooks.empty())) notes->refuse("it calls hooks of a tensor from outside");
     const Tensor gradient = call_hooks(meta, tensor_of(sink.sum, gradient_layout(*meta.tensor)));
     if (const auto found = targets_at_.find(&meta); found != targets_at_.end())
       for (const std::size_t i : found->second) deliver(i, gradient);
     if (accumulate_) gather(meta, gradient);
   }
 
+  Tensor gathered(Tensor& before, const Tensor& gradient) const {
+    if (!before.defined()) return gradient;
+    return options_.create_graph ? braze::add(before, gradient) : before += gradient;
+  }
+
   void gather(AutogradMeta& meta, const Tensor& gradient) {
-    if (refuse_in_trace(*meta.tensor)) return;
+    if (TraceNotes* notes = TraceNotes::of(*meta.tensor)) {
+      Tensor before = notes->read_gradient(*meta.tensor);
+      return notes->assign_gradient(*meta.tensor, gathered(before, gradient));
+    }
     meta.roots = roots_;
-    if (!meta.grad.defined())
-      meta.grad = gradient;
-    else if (options_.create_graph)
-      meta.grad = braze::add(meta.grad, gradient);
-    else
-      meta.grad += gradient;
+    meta.grad = gathered(meta.grad, gradient);
     if (meta.post_accumulate_hooks.empty()) return;
     meta.tensor->retain();
     const Tensor leaf = Tensor::adopt(meta.tensor);

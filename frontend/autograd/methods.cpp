@@ -6,6 +6,7 @@
 #include "braze/functions.h"
 #include "braze/host.h"
 #include "frontend/autograd/backward.h"
+#include "frontend/autograd/trace_notes.h"
 #include "frontend/engine/host.h"
 
 namespace braze {
@@ -97,6 +98,7 @@ void unroll(TensorImpl& impl) {
 
 Tensor& AutogradMethods::requires_grad_(bool on) {
   TensorImpl& impl = checked(self_of(this));
+  if (impl.leaf != on) refuse_in_trace(impl, "changes requires_grad of");
   if (!impl.leaf && braze::requires_grad(impl)) {
     require(on,
             "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a subgraph that "
@@ -126,14 +128,16 @@ Tensor AutogradMethods::grad() const {
           "autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on "
           "the "
           "non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you access the leaf Tensor instead.");
+  if (TraceNotes* notes = TraceNotes::of(impl)) return notes->read_gradient(impl);
   return impl.autograd ? impl.autograd->grad : Tensor();
 }
 
 void AutogradMethods::set_grad(const Tensor& grad) const {
   const Tensor& self = self_of(this);
   TensorImpl& impl = checked(self);
-  if (refuse_in_trace(impl)) return;
+  TraceNotes* notes = TraceNotes::of(impl);
   if (!grad.defined()) {
+    if (notes) return notes->assign_gradient(impl, {});
     if (impl.autograd) impl.autograd->grad = {}, impl.autograd->roots.clear();
     return;
   }
@@ -148,6 +152,7 @@ void AutogradMethods::set_grad(const Tensor& grad) const {
           "are the "
           "same size",
           sizes_text(grad.sizes()), sizes_text(self.sizes()));
+  if (notes) return notes->assign_gradient(impl, grad);
   meta_of(impl).grad = grad;
 }
 
@@ -156,6 +161,7 @@ void AutogradMethods::set_grad(const Tensor& grad) const {
 void AutogradMethods::retain_grad() const {
   TensorImpl& impl = checked(self_of(this));
   require(braze::requires_grad(impl), "can't retain_grad on Tensor that has requires_grad=False");
+  refuse_in_trace(impl, "retains the gradient of");
   if (impl.leaf) return;
   meta_of(impl).retains_grad = true;
   observe(impl);
@@ -169,6 +175,7 @@ bool AutogradMethods::retains_grad() const {
 HookHandle AutogradMethods::register_hook(std::function<Tensor(const Tensor&)> hook) const {
   TensorImpl& impl = checked(self_of(this));
   require(braze::requires_grad(impl), "cannot register a hook on a tensor that doesn't require gradient");
+  refuse_in_trace(impl, "registers a hook on");
   AutogradMeta& meta = meta_of(impl);
   meta.hooks.push_back({next_hook(), std::move(hook)});
   if (!impl.leaf) observe(impl);
@@ -178,6 +185,7 @@ HookHandle AutogradMethods::register_hook(std::function<Tensor(const Tensor&)> h
 HookHandle AutogradMethods::register_post_accumulate_grad_hook(std::function<void(const Tensor&)> hook) const {
   TensorImpl& impl = checked(self_of(this));
   require(braze::requires_grad(impl), "cannot register a hook on a tensor that doesn't require gradient");
+  refuse_in_trace(impl, "registers a hook on");
   require(impl.leaf, "post accumulate grad hooks cannot be registered on non-leaf tensors");
   AutogradMeta& meta = meta_of(impl);
   meta.post_accumulate_hooks.push_back({next_hook(), std::move(hook)});

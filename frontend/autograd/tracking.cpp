@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "braze/autograd.h"
+#include "frontend/autograd/trace_notes.h"
 
 namespace braze {
 
@@ -129,6 +130,8 @@ void evaluate_step(std::span<const Tensor> changed) {
 GradientLayout gradient_layout(const TensorImpl& tensor) { return {tensor.dtype(), tensor.layout(), tensor.conjugate}; }
 
 bool requires_grad(const TensorImpl& tensor) {
+  if (TraceNotes* notes = TraceNotes::of(tensor)) [[unlikely]]
+    notes->see(tensor);
   if (tensor.leaf) return true;
   if (tensor.cut) return false;
   const bool has_gradient = is_float(tensor.dtype()) || is_complex(tensor.dtype());
@@ -140,6 +143,8 @@ bool requires_grad(const TensorImpl& tensor) {
 }
 
 engine::Value source(const TensorImpl& tensor, DType type) {
+  if (TraceNotes* notes = TraceNotes::of(tensor)) [[unlikely]]
+    notes->see(tensor);
   if (tensor.leaf) {
     const engine::Value value = tensor.storage->value(type);
     if (!engine::grad_enabled()) return value;
@@ -189,10 +194,13 @@ void require_no_leaf(const TensorImpl& tensor) {
 
 void set_written(TensorImpl& tensor, engine::Value value) {
   const engine::Value& before = tensor.storage->value();
-  if (tensor.autograd && tensor.autograd->unnoticed_by)
+  if (tensor.autograd && tensor.autograd->unnoticed_by) {
+    refuse_in_trace(tensor, "writes through .data of");
     tensor.autograd->unnoticed_by->overwritten = true;
-  else if (tensor.leaf)
+  }
+  else if (tensor.leaf) {
     tensor.autograd->overwritten = false;
+  }
   value = held_apart(std::move(value));
   const bool hidden = !engine::grad_enabled() || (tensor.cut && !value.differentiable());
   if (before.differentiable() && !value.differentiable() && is_float_value(value) && before.type().dtype == value.type().dtype)
@@ -248,18 +256,14 @@ engine::Value held_apart(engine::Value value) {
   return apart;
 }
 
+void forget_gradient(const Tensor& param, bool set_to_none) {
+  if (set_to_none) return param.set_grad({});
+  const Tensor gradient = param.grad();
+  if (gradient.defined()) param.set_grad(gradient.detach().zero_());
+}
+
 void forget_source(TensorImpl& tensor) {
   if (tensor.autograd) tensor.autograd->source = {};
-}
-
-bool& trace_refused() {
-  thread_local bool refused = false;
-  return refused;
-}
-
-bool refuse_in_trace(const TensorImpl& tensor) {
-  if (!Trace::active() || !Trace::active()->existed(*tensor.storage)) return false;
-  return trace_refused() = true;
 }
 
 void observe(TensorImpl& tensor) {

@@ -101,14 +101,11 @@ engine::Value constant_in(const engine::Value& value, const engine::Value& of);
 // them: one program. A loss read later by itself would compute the forward pass again.
 void evaluate_step(std::span<const Tensor> changed);
 
+// Forgets the gradient of `param`, or makes it zero. Forgetting asks nothing, so that a traced step does not depend on what was there.
+void forget_gradient(const Tensor& param, bool set_to_none);
+
 // The tensor has another storage now.
 void forget_source(TensorImpl& tensor);
-
-// A function that is being traced did what no trace can repeat: changed a .grad of a tensor from outside. Set per thread, cleared by the
-// tracer; the function then runs as it is.
-bool& trace_refused();
-// Whether this thread traces a function that `tensor` does not belong to; then notes the refusal.
-bool refuse_in_trace(const TensorImpl& tensor);
 
 // ---- hooks on what is no leaf ----
 

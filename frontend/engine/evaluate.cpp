@@ -5,6 +5,7 @@
 #include "frontend/engine/failures.h"
 #include "frontend/engine/host.h"
 #include "frontend/engine/state.h"
+#include "frontend/engine/tape.h"
 #include "frontend/engine/thread_state.h"
 #include "ir/error.h"
 
@@ -96,9 +97,11 @@ bool walk_when_free(std::unique_lock<std::mutex>& lock, std::span<const Value> v
         "size of a "
         "result. We don't support vmap over that, please try to rewrite what you're doing with other operations. Needed here: {}",
         values.empty() ? std::string() : ir::text(values[0]->location()));
-  if (out.placeholder)
-    fail<Error>("a value is needed while a function is being traced; braze::compile can only record. Needed here: {}",
-                values.empty() ? std::string() : ir::text(values[0]->location()));
+  if (out.placeholder) {
+    value_needed_in_trace() = fmt::format("a value is needed while a function is being traced; braze::compile can only record. Needed here: {}",
+                                          values.empty() ? std::string() : ir::text(values[0]->location()));
+    fail<Error>("{}", value_needed_in_trace());
+  }
   return true;
 }
 

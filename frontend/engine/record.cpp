@@ -6,6 +6,7 @@
 #include "frontend/engine/engine.h"
 #include "frontend/engine/number.h"
 #include "frontend/engine/state.h"
+#include "frontend/engine/tape.h"
 #include "frontend/engine/thread_state.h"
 #include "ir/error.h"
 
@@ -109,6 +110,8 @@ void mark_differentiable(Node* node) {
 Value finish(Node* node) {
   ++thread_state.recorded_since_evaluation;
   Value value = Value::adopt(node);
+  if (current_tape) [[unlikely]]
+    current_tape->note(value);
   const bool shared = reads_shared_memory(node);
   if (thread_state.grad_mode) mark_differentiable(node);
   if (!shared && !thread_state.eager) return value;
@@ -226,7 +229,10 @@ Value scalar_argument(ir::Literal value) {
   node->types[0] = scalar_type(value.type);
   node->attributes = scalar_attributes(value.type);
   node->bits = value.bits;
-  return Value::adopt(node);
+  Value made = Value::adopt(node);
+  if (current_tape) [[unlikely]]
+    current_tape->note_number(made);
+  return made;
 }
 
 Value number(ir::Literal value, TypeRef type, ir::Location location) {
@@ -241,7 +247,10 @@ Value constant(ir::Literal value) {
   Node* node = Node::create(ir::Op::constant, {}, 1, {});
   node->types[0] = scalar_type(value.type);
   node->bits = value.bits;
-  return Value::adopt(node);
+  Value made = Value::adopt(node);
+  if (current_tape) [[unlikely]]
+    current_tape->note_constant(made);
+  return made;
 }
 
 Value placeholder(TypeRef type) {

@@ -4,6 +4,7 @@
 #include "frontend/engine/engine.h"
 #include "frontend/engine/failures.h"
 #include "frontend/engine/state.h"
+#include "frontend/engine/tape.h"
 #include "ir/error.h"
 
 namespace braze::engine {
@@ -284,7 +285,9 @@ void Walk::clear() {
   busy = placeholder = nullptr;
 }
 
-void walk(std::span<const Value> roots, const WalkOptions& options, Walk& out) {
+namespace {
+
+void walk_with(std::span<const Value> roots, const WalkOptions& options, std::span<Node* const> overwritable, Walk& out) {
   out.clear();
   collect(roots, out);
   if (out.busy) return;
@@ -292,6 +295,8 @@ void walk(std::span<const Value> roots, const WalkOptions& options, Walk& out) {
   const std::vector<std::uint8_t>& awaiting = find_awaiting(out);
   choose_outputs(roots, options, awaiting, out);
   keep_what_is_read_again(awaiting, out);
+  for (Node* node : overwritable)
+    if (node->mark == engine_state().epoch) out.kinds[node->number] = Walk::Kind::donated;
   KeyWriter key{out};
   key.structure(options.fuse);
   Twins twins(out);
@@ -301,6 +306,15 @@ void walk(std::span<const Value> roots, const WalkOptions& options, Walk& out) {
     out.output_numbers.push_back(Walk::code(node->number, result));
     key.structure(out.output_numbers.back());
   }
+}
+
+}  // namespace
+
+void walk(std::span<const Value> roots, const WalkOptions& options, Walk& out) { walk_with(roots, options, {}, out); }
+
+void walk_overwriting(std::span<const Value> roots, const WalkOptions& options, std::span<Node* const> overwritable, Walk& out) {
+  std::unique_lock lock(engine_state().mutex);
+  while (walk_with(roots, options, overwritable, out), out.busy) engine_state().published.wait(lock);
 }
 
 }  // namespace braze::engine

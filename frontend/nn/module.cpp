@@ -4,6 +4,8 @@
 #include <ostream>
 #include <unordered_set>
 
+#include "frontend/autograd/trace_notes.h"
+#include "frontend/autograd/tracking.h"
 #include "frontend/nn/text.h"
 #include "ir/error.h"
 
@@ -242,7 +244,15 @@ Tensor& Module::get_buffer(std::string_view target) { return get_tensor(target, 
 
 // ---- changing all of it ----
 
+// A function that is being traced is another one in the other mode.
+bool Module::is_training() const {
+  if (TraceNotes* notes = TraceNotes::active())
+    notes->guard([module = shared_from_this(), on = training_] { return module->training_ == on; });
+  return training_;
+}
+
 void Module::train(bool on) {
+  if (TraceNotes* notes = TraceNotes::active()) notes->refuse("it switches modules between training and evaluation");
   for (const AnyModule& module : modules()) module->training_ = on;
 }
 
@@ -251,10 +261,7 @@ void Module::requires_grad_(bool on) {
 }
 
 void Module::zero_grad(bool set_to_none) {
-  for (const Tensor& parameter : parameters()) {
-    if (!parameter.grad().defined()) continue;
-    parameter.set_grad(set_to_none ? Tensor() : parameter.grad().detach().zero_());
-  }
+  for (const Tensor& parameter : parameters()) forget_gradient(parameter, set_to_none);
 }
 
 void Module::apply(const std::function<void(Module&)>& function) {

@@ -6,6 +6,7 @@
 #include "braze/autograd.h"
 #include "braze/functions.h"
 #include "braze/optim.h"
+#include "frontend/autograd/trace_notes.h"
 #include "frontend/autograd/tracking.h"
 #include "frontend/nn/text.h"
 #include "frontend/tensor_impl.h"
@@ -29,13 +30,12 @@ void Optimizer::add_params(std::vector<Tensor> params) {
 
 void Optimizer::zero_grad(bool set_to_none) {
   for (const auto& group : params_)
-    for (const Tensor& param : group) {
-      const Tensor gradient = param.grad();
-      if (gradient.defined()) param.set_grad(set_to_none ? Tensor() : gradient.detach().zero_());
-    }
+    for (const Tensor& param : group) forget_gradient(param, set_to_none);
 }
 
+
 Tensor Optimizer::step(const Closure& closure) {
+  if (TraceNotes* notes = TraceNotes::active(); notes && !repeatable()) notes->refuse("the step of " + name() + " cannot be repeated");
   Tensor loss;
   if (closure) {
     const EnableGradGuard on;

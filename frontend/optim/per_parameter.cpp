@@ -5,6 +5,7 @@
 #include "braze/functions.h"
 #include "braze/optim.h"
 #include "braze/optim/updates.h"
+#include "frontend/autograd/trace_notes.h"
 #include "frontend/nn/text.h"
 #include "ir/error.h"
 
@@ -231,6 +232,71 @@ void PerParameter<Options>::set(std::size_t group, const std::string& name, cons
   options_[group] = changed;
 }
 
+namespace {
+
+constexpr const char* numbers[] = {"step", "eta", "mu", "mu_product"};
+
+// The state with other numbers, in the order of their names.
+StateDict with_numbers(const StateDict& state, std::span<const std::string> names, std::span<const Tensor> values) {
+  StateDict copy = state;
+  for (std::size_t i = 0; i < names.size(); ++i) copy[names[i]] = values[i];
+  return copy;
+}
+
+std::vector<Tensor> numbers_of(StateDict& state, std::span<const std::string> names) {
+  std::vector<Tensor> values;
+  for (const std::string& name : names) values.push_back(state[name]);
+  return values;
+}
+
+bool same_tensors(const StateDict& a, const StateDict& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const auto& x, const auto& y) { return x.first == y.first && x.second.impl() == y.second.impl(); });
+}
+
+}  // namespace
+
+// In a function that braze::compile traces. What the update changes in the state is numbers, which are copies, and elements of tensors,
+// which the trace keeps.
+template <class Options>
+void PerParameter<Options>::trace_update(const Tensor& param, const Tensor& gradient, std::size_t group) {
+  TraceNotes& notes = *TraceNotes::active();
+  const StateDict kept = state(param);
+  std::vector<std::string> names;
+  std::vector<Tensor> counts;
+  StateDict small;
+  for (const auto& [name, value] : kept) {
+    const bool counted = std::find_if(std::begin(numbers), std::end(numbers), [&](const char* n) { return name == n; }) != std::end(numbers);
+    if (counted) {
+      names.push_back(name);
+      counts.push_back(value);
+    } else {
+      small[name] = stand_in_of(value);
+    }
+  }
+  const auto run = [this, group, names](Tensor on, const Tensor& by, StateDict now) {
+    const Options& options = options_[group];
+    update_one(on, options.maximize ? -by : by, now, options);
+    return now;
+  };
+  const auto record = [&](std::span<const Tensor> values) {
+    const StateDict before = with_numbers(kept, names, values);
+    StateDict after = run(param, gradient, before);
+    if (!same_tensors(before, after)) notes.refuse("its first step makes the optimizer's state", true);
+    return numbers_of(after, names);
+  };
+  const auto rehearse = [run, names, small, on = stand_in_of(param), by = stand_in_of(gradient)](std::span<const Tensor> values) {
+    StateDict fresh;
+    for (const auto& [name, value] : small) fresh[name] = stand_in_of(value);
+    StateDict after = run(stand_in_of(on), by, with_numbers(fresh, names, values));
+    return numbers_of(after, names);
+  };
+  notes.guard([this, param, group, kept, count = params(group).size()] {
+    return params(group).size() == count && same_tensors(state(param), kept);
+  });
+  notes.update(this, group, counts, false, record, rehearse);
+}
+
 template <class Options>
 void PerParameter<Options>::update(std::vector<Tensor>& updated) {
   for (std::size_t group = 0; group < groups(); ++group) {
@@ -238,6 +304,10 @@ void PerParameter<Options>::update(std::vector<Tensor>& updated) {
     for (Tensor param : params(group)) {
       const Tensor gradient = param.grad();
       if (!gradient.defined()) continue;
+      if (TraceNotes::active()) {
+        trace_update(param, gradient, group);
+        continue;
+      }
       StateDict& kept = state(param);
       update_one(param, options.maximize ? -gradient : gradient, kept, options);
       updated.push_back(param);

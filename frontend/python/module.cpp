@@ -9,6 +9,7 @@
 #include "braze/host.h"
 #include "frontend/engine/engine.h"
 #include "frontend/python/autograd.h"
+#include "frontend/python/compile.h"
 #include "frontend/python/data.h"
 #include "frontend/python/generator.h"
 #include "frontend/python/hooks.h"
@@ -86,41 +87,6 @@ std::vector<std::string> log_lines;
 void keep_line(const char* line) {
   std::lock_guard lock(log_mutex);
   log_lines.emplace_back(line);
-}
-
-// A Python function that C++ records: called with tensors, returns a sequence of tensors.
-std::vector<Tensor> call_python(PyObject* function, std::span<const Tensor> arguments) {
-  const Object list = Object::steal(PyList_New(0));
-  for (const Tensor& t : arguments) check(PyList_Append(list.get(), Object::steal(wrap(t)).get()));
-  const Object result = Object::steal(PyObject_CallOneArg(function, list.get()));
-  std::vector<Tensor> out;
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(result.get()); ++i) out.push_back(tensor_of(PyList_GET_ITEM(result.get(), i)));
-  return out;
-}
-
-struct Compiled {
-  CompiledFunction function;
-};
-
-void add_compile(nb::module_& m) {
-  nb::class_<Compiled>(m, "CompiledFunction")
-      .def("__init__",
-           [](Compiled* self, const nb::callable& function) {
-             PyObject* f = function.ptr();
-             Py_INCREF(f);
-             const std::shared_ptr<PyObject> owned(f, release_later);
-             new (self) Compiled{CompiledFunction([owned](std::span<const Tensor> a) { return call_python(owned.get(), a); })};
-           })
-      .def("__call__", [](const Compiled& self, nb::list tensors) {
-        return object([&] {
-          std::vector<Tensor> arguments;
-          for (const nb::handle t : tensors) arguments.push_back(tensor_argument(t));
-          const std::vector<Tensor> results = self.function(arguments);
-          Object list = Object::steal(PyList_New(0));
-          for (const Tensor& t : results) check(PyList_Append(list.get(), Object::steal(wrap(t)).get()));
-          return list.release();
-        });
-      });
 }
 
 void add_engine(nb::module_& m) {

@@ -4,6 +4,11 @@
 // Arguments are tensors. Captured tensors are read at each call, and writes to them are committed. Needing a value (item(), printing)
 // while tracing throws and names the line. New shapes trace again, usually without compiling. The last 64 kinds of
 // arguments are kept.
+//
+// `fn` may be a whole training step: zero_grad, loss, backward and an optimizer's step. Gradients, parameters and state are then as after
+// `fn` itself, bit for bit; an optimizer's settings (a rate that changes) and modules' training flags are read at each call. Other numbers
+// that `fn` reads from outside are those of the trace: pass them as tensors. A function through which derivatives pass runs as it is, recorded
+// at each call, where a trace could not repeat it: docs/autograd.md lists when, BRAZE_EXPLAIN=compile says why.
 #pragma once
 
 #include <functional>

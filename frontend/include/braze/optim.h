@@ -86,6 +86,8 @@ class Optimizer {
   void add_params(std::vector<Tensor> params);
   // The updates, recorded without grad mode; `updated` gets what was changed.
   virtual void update(std::vector<Tensor>& updated) = 0;
+  // Whether braze::compile may repeat `update` for its numbers alone.
+  virtual bool repeatable() const { return false; }
   // Runs what a step has changed and all that it comes from, as one program.
   static void run(std::span<const Tensor> updated);
 
@@ -121,8 +123,10 @@ class PerParameter : public Optimizer {
 
  protected:
   void update(std::vector<Tensor>& updated) override;
+  bool repeatable() const override { return true; }
 
  private:
+  void trace_update(const Tensor& param, const Tensor& gradient, std::size_t group);
   Options defaults_;
   std::vector<Options> options_;
 };

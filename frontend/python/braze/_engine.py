@@ -4,6 +4,7 @@ import functools
 
 from . import _braze
 from ._braze import Tensor
+from ._watch import Watch
 
 
 class eager(contextlib.ContextDecorator):
@@ -93,7 +94,21 @@ def _key(nest):
 
 def compile(model=None, *, fullgraph=False, dynamic=None, backend="braze", mode=None, options=None, disable=False):
     """A function that is recorded once for each kind of arguments and then only run. Needing a value while it is recorded raises and
-    names the line. Other keywords are PyTorch's, and change nothing. https://pytorch.org/docs/stable/generated/torch.compile.html"""
+    names the line. Other keywords are PyTorch's, and change nothing. https://pytorch.org/docs/stable/generated/torch.compile.html
+
+    What is recorded may be a whole training step: optimizer.zero_grad(), the loss, its backward() and optimizer.step(). Gradients, parameters
+    and the optimizer's state are then as after the function itself, bit for bit; draws go on from call to call, and learning rates and other
+    settings of the optimizer are read at each call. Whatever else in Python such a step depends on is watched: where it changes (a module goes
+    from train() to eval(), a global gets another value), the step is recorded anew.
+
+    A function through which derivatives pass runs as it is, recorded at each call, where that could give something else:
+      * it returns a tensor that a gradient can still be asked of, or gets one that requires grad;
+      * it needs a value (loss.item(), an `if` on a tensor), draws from Python's or NumPy's generators, reads the clock, prints;
+      * it changes objects of Python that were there before (a list of losses, a count, scheduler.step());
+      * it uses objects whose state Python does not show: NumPy arrays, iterators, files, classes written in C;
+      * hooks wait for gradients of its parameters, or the optimizer is none of braze.optim's, or one that needs values (LBFGS);
+      * its first calls make the optimizer's state.
+    braze.explain() says which it was."""
     if model is None:
         return lambda function: compile(function, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options,
                                         disable=disable)
@@ -121,17 +136,27 @@ class _Recorded:
     """One function of tensors alone; what surrounds them is fixed."""
 
     def __init__(self, function, nest):
-        self._nests = {}  # the shape of the result by its number of tensors
+        self._function, self._nest = function, nest
+        self._results = {}  # the shape of the result by its number of tensors
+        self._compiled = _braze.CompiledFunction(self._record)
 
-        def record(tensors):
-            args, kwargs = _refill(nest, iter(tensors))
-            results, self._result = _flatten(function(*args, **kwargs))
-            return results
-        self._compiled = _braze.CompiledFunction(record)
+    def _record(self, tensors):
+        args, kwargs = _refill(self._nest, iter(tensors))
+
+        def call():
+            return self._kept(self._function(*args, **kwargs))
+        if not _braze.is_noted():
+            return call()
+        return Watch(self._function, self._nest).record(call) or []
+
+    def _kept(self, result):
+        tensors, nest = _flatten(result)
+        self._results[len(tensors)] = nest
+        return tensors
 
     def __call__(self, tensors):
         results = self._compiled(tensors)
-        return _refill(self._result, iter(results))
+        return _refill(self._results[len(results)], iter(results))
 
 
 # ---- running scripts that import torch ----

@@ -95,7 +95,7 @@ class Module : public std::enable_shared_from_this<Module> {
   // ---- changing all of it, here and below ----
   void train(bool on = true);  // what dropout and batch norm ask for
   void eval() { train(false); }
-  bool is_training() const { return training_; }
+  bool is_training() const;
   void to(DType dtype);  // floating parameters and buffers; throws TypeError for an integer dtype
   void to(Device device);
   void requires_grad_(bool on = true);

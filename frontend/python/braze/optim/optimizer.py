@@ -87,11 +87,9 @@ class Optimizer:
         """Forgets the gradients of all parameters, or makes them zero."""
         for group in self.param_groups:
             for param in group["params"]:
-                if param.grad is None:
-                    continue
-                if set_to_none:
+                if set_to_none:  # which asks nothing: a traced step does not depend on what was there
                     param.grad = None
-                else:
+                elif param.grad is not None:
                     param.grad = param.grad.detach().zero_()
 
     def step(self, closure=None):
@@ -213,6 +211,8 @@ def _hooked(step):
                 if not (isinstance(changed, tuple) and len(changed) == 2):
                     raise RuntimeError(f"{hook} must return None or a tuple of (new_args, new_kwargs), but got {changed}.")
                 args, kwargs = changed
+        if _braze.is_noted() and not isinstance(self, PerParameter):
+            _braze.refuse_trace(f"the step of {type(self).__name__} cannot be repeated")
         result = step(self, *args, **kwargs)
         for hook, _ in self._post_hooks.values():
             hook(self, args, kwargs)
@@ -248,14 +248,47 @@ class PerParameter(Optimizer):
                 loss = closure()
         updated = []
         with no_grad():
-            for group in self.param_groups:
+            for number, group in enumerate(self.param_groups):
                 for param in group["params"]:
-                    if param.grad is not None:
-                        gradient = -param.grad if group.get("maximize") else param.grad
-                        self._update(param, gradient, self.state[param], group)
-                        updated += [param, *(value for value in self.state[param].values() if isinstance(value, Tensor))]
+                    if param.grad is None:
+                        continue
+                    if _braze.is_noted():
+                        self._trace(param, number)
+                        continue
+                    self._one(param, param.grad, self.state[param], group)
+                    updated += [param, *(value for value in self.state[param].values() if isinstance(value, Tensor))]
         run(updated)
         return loss
+
+    def _one(self, param, gradient, state, group):
+        self._update(param, -gradient if group.get("maximize") else gradient, state, group)
+
+    def _trace(self, param, number):
+        """The update while braze.compile traces a function. Each call repeats it with one element, for the numbers that it passes."""
+        state = self.state[param] if param in self.state else {}
+        names = [name for name in _numbers if name in state]
+        tensors = {name: value for name, value in state.items() if name not in names}
+        if not all(isinstance(value, Tensor) for value in state.values()):
+            _braze.refuse_trace("an optimizer's state is not of tensors alone")
+
+        def record(numbers):
+            now = {name: state[name] for name in state} | dict(zip(names, numbers))
+            self._one(param, param.grad, now, self.param_groups[number])
+            if now.keys() != state.keys() or any(now[name] is not value for name, value in tensors.items()):
+                _braze.refuse_trace("its first step makes the optimizer's state", for_now=True)
+            return [now[name] for name in names]
+
+        def rehearse(numbers):
+            now = {name: _braze.stand_in(value) for name, value in tensors.items()} | dict(zip(names, numbers))
+            self._one(_braze.stand_in(param), gradient, now, self.param_groups[number])
+            return [now[name] for name in names]
+        gradient = _braze.stand_in(param)
+        alone = not type(self)._update.__module__.startswith("braze.")
+        _braze.trace_update(self, number, [state[name] for name in names], alone, record, rehearse)
+
+
+# States that are numbers on the host, in tensors without dims.
+_numbers = ("step", "eta", "mu", "mu_product")
 
 
 def run(tensors):

@@ -1,0 +1,322 @@
+"""What a function that is traced for a training step depends on beside its tensors, and whether that is still as it was.
+
+A trace holds for as long as everything that the function read from Python is unchanged: numbers and flags in globals, closures, modules and
+other objects, the parameters that a module has, the settings of an optimizer that no update reads. Watch finds all of it before the function
+runs, by walking from the function over what its code names; while it runs, any code that was not found so is refused, and what it changes is
+put back and refused afterwards. So a function that cannot be watched as a whole is never traced. Checking at a call is C++ (compile.cpp)."""
+import builtins
+import dis
+import functools
+import os
+import sys
+import types
+
+from . import _braze
+from ._braze import Tensor
+
+_package = os.path.dirname(__file__) + os.sep
+_missing = _braze.watch_missing
+_most = 50_000  # objects
+
+# Whose functions do nothing but compute.
+_pure = {"builtins", "math", "operator", "functools", "itertools", "collections", "typing", "contextlib", "dataclasses", "enum", "abc", "numbers",
+         "types", "copy", "_operator", "_functools", "_collections", "_abc"}
+_builtins = {getattr(builtins, name) for name in (
+    "abs all any bool bytes callable chr complex delattr dict divmod enumerate filter float format frozenset getattr hasattr hash int isinstance "
+    "issubclass iter len list map max min next object ord pow property range repr reversed round set setattr slice sorted staticmethod "
+    "classmethod str sum super tuple type zip NotImplemented Ellipsis __build_class__").split()}
+_values = (type(None), bool, int, float, complex, str, bytes, range, slice, type(...), type(NotImplemented))
+# Whose values never change, or are watched by C++.
+_own_types = {value for value in vars(_braze).values() if isinstance(value, type)} | {type(_braze._functions[""]["eval"])}
+# What stands for all that a trace does not see: settings that an update reads anew at each call, a namespace taken as a whole.
+_unseen = {"param_groups", "__dict__", "__globals__", "__closure__"}
+
+
+def _root(name):
+    return name.partition(".")[0] if isinstance(name, str) else ""
+
+
+def _trusted_module(name):
+    return _root(name) in _pure or _root(name) in ("braze", "torch")
+
+
+def _trusted_code(code):
+    return code.co_filename.startswith(_package)
+
+
+def _shown(value):
+    return getattr(value, "__qualname__", None) or type(value).__qualname__
+
+
+class _Unwatchable(Exception):
+    """Says what a trace cannot answer for."""
+
+
+class Watch:
+    """What `roots` depend on, walked at once. `problem` says what cannot be watched, `trains` whether a tensor that requires grad was met."""
+
+    def __init__(self, *roots):
+        self.problem, self.trains = None, False
+        self._dicts, self._sizes, self._lists, self._sets, self._cells = [], [], [], [], []
+        self._settings = []  # of optimizers, which updates read at each call
+        self._seen, self._known, self._open = {}, set(), list(roots)
+        from .nn.modules import hooks
+        self._open += [hooks.global_forward, hooks.global_forward_pre, hooks.global_backward]
+        try:
+            while self._open:
+                self._walk(self._open.pop())
+        except _Unwatchable as e:
+            self.problem = str(e)
+
+    # ---- finding ----
+
+    def _walk(self, value):
+        if isinstance(value, _values) or id(value) in self._seen:
+            return
+        self._seen[id(value)] = value
+        if len(self._seen) > _most:
+            raise _Unwatchable(f"more than {_most:,} objects belong to it")
+        if isinstance(value, Tensor):
+            self.trains = self.trains or value.requires_grad
+            if value.__dict__:
+                self._dict(value.__dict__)
+        elif isinstance(value, types.FunctionType):
+            self._function(value)
+        elif isinstance(value, types.MethodType):
+            self._open += [value.__self__, value.__func__]
+        elif isinstance(value, functools.partial):
+            self._open += [value.func, *value.args, *value.keywords.values()]
+        elif isinstance(value, (staticmethod, classmethod)):
+            self._open.append(value.__func__)
+        elif isinstance(value, property):
+            self._open += [value.fget, value.fset, value.fdel]
+        elif isinstance(value, (types.BuiltinFunctionType, types.MethodWrapperType)):
+            self._builtin(value)
+        elif isinstance(value, type):
+            self._class(value)
+        elif isinstance(value, types.ModuleType):
+            if not _trusted_module(value.__name__):
+                raise _Unwatchable(f"it takes the module {value.__name__} as a value")
+        else:
+            self._object(value)
+
+    def _builtin(self, value):
+        owner = getattr(value, "__self__", None)
+        if value in _builtins or (isinstance(owner, types.ModuleType) and _trusted_module(owner.__name__)):
+            return
+        if owner is None or isinstance(owner, types.ModuleType):
+            raise _Unwatchable(f"it uses {getattr(value, '__module__', '')}.{_shown(value)}()")
+        self._open.append(owner)
+
+    def _function(self, function):
+        for cell in function.__closure__ or ():
+            try:
+                self._cells.append((cell, cell.cell_contents))
+                self._open.append(cell.cell_contents)
+            except ValueError:  # empty as yet
+                raise _Unwatchable(f"a variable of {function.__qualname__} has no value yet") from None
+        if _trusted_code(function.__code__):
+            if hasattr(function, "__wrapped__"):
+                self._open.append(function.__wrapped__)
+            self._known.add(function.__code__)
+        elif not _trusted_module(function.__module__):
+            self._open += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+            self._code(function.__code__, function.__globals__)
+
+    def _code(self, code, names):
+        """What the code names: values of globals, and of modules' attributes."""
+        self._known.add(code)
+        module = None  # the last instruction loaded it
+        for step in dis.get_instructions(code):
+            if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL"):
+                module = self._name(names, step.argval)
+            elif step.opname in ("LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR"):
+                if step.argval in _unseen:
+                    raise _Unwatchable(f"{code.co_name} asks for {step.argval}")
+                module = self._name(vars(module), step.argval) if module is not None else None
+            elif step.opname == "IMPORT_NAME" and not _trusted_module(step.argval):
+                raise _Unwatchable(f"{code.co_name} imports {step.argval}")
+            elif step.opname not in ("PUSH_NULL", "PRECALL", "CACHE", "EXTENDED_ARG"):
+                if module is not None:
+                    self._open.append(module)
+                module = None
+        for constant in code.co_consts:
+            if isinstance(constant, types.CodeType):
+                self._code(constant, names)
+            elif isinstance(constant, str) and constant in _unseen:
+                raise _Unwatchable(f"{code.co_name} asks for {constant}")
+
+    def _name(self, names, name):
+        """The value by that name is watched; a module of the user's own is returned, of which only what is named counts."""
+        value = names.get(name, _missing)
+        self._dicts.append((names, name, value))
+        if value is _missing:
+            value = getattr(builtins, name, None)
+            if isinstance(value, types.BuiltinFunctionType) and value not in _builtins:
+                raise _Unwatchable(f"it uses {name}()")
+        if isinstance(value, types.ModuleType) and not _trusted_module(value.__name__):
+            file = getattr(value, "__file__", None) or ""
+            if not file.endswith(".py") or file.startswith(os.path.dirname(os.__file__)):
+                raise _Unwatchable(f"it uses the module {value.__name__}")
+            return value
+        self._open.append(value)
+        return None
+
+    def _class(self, cls):
+        for each in cls.__mro__:
+            if _trusted_module(each.__module__):
+                continue
+            if not each.__flags__ & (1 << 9):  # written in C
+                raise _Unwatchable(f"it uses {each.__module__}.{each.__qualname__}")
+            if each.__dict__.get("__slots__"):
+                raise _Unwatchable(f"{each.__qualname__} has slots")
+            for name, value in each.__dict__.items():
+                if not isinstance(value, (types.GetSetDescriptorType, types.MemberDescriptorType)) and name not in ("__doc__", "__module__", "__dict__"):
+                    self._open.append(value)
+                    self._dicts.append((each, name, value))
+
+    def _object(self, value):
+        from .optim import Optimizer
+        cls = type(value)
+        if isinstance(value, Optimizer):
+            self._optimizer(value)
+        elif isinstance(value, dict):
+            self._dict(value)
+        elif isinstance(value, list):
+            self._list(value)
+        elif isinstance(value, tuple):
+            self._open += value
+        elif isinstance(value, (set, frozenset)):
+            if not all(isinstance(each, _values) for each in value):
+                raise _Unwatchable("it uses a set of objects")
+            self._sets.append((value, frozenset(value)))
+        elif cls in _own_types or cls is object:
+            return
+        elif _root(cls.__module__) not in ("braze", "typing", "enum", "operator") and (
+                not hasattr(value, "__dict__") or (_root(cls.__module__) in _pure and cls is not types.SimpleNamespace)):
+            raise _Unwatchable(f"it uses a {cls.__module__}.{cls.__qualname__}")
+        self._open.append(cls)
+        own = getattr(value, "__dict__", None)
+        if type(own) is dict and not isinstance(value, Optimizer):
+            self._dict(own)
+
+    def _dict(self, value):
+        self._sizes.append((value, len(value)))
+        for key, each in value.items():
+            self._dicts.append((value, key, each))
+            self._open += [key, each]
+
+    def _list(self, value):
+        self._lists.append((value, list(value)))
+        self._open += value
+
+    def _optimizer(self, optimizer):
+        own = vars(optimizer)
+        for name, value in own.items():
+            if name == "_stepped":
+                continue
+            self._dicts.append((own, name, value))
+            if name != "param_groups":
+                self._open.append(value)
+        self._lists.append((optimizer.param_groups, list(optimizer.param_groups)))
+        for group in optimizer.param_groups:
+            self._sizes.append((group, len(group)))
+            for name, value in group.items():
+                number = isinstance(value, _values) or (isinstance(value, tuple) and all(isinstance(each, _values) for each in value))
+                (self._settings if number else self._dicts).append((group, name, value))
+                if not number:
+                    self._open.append(value)
+
+    # ---- while it is traced ----
+
+    def record(self, function):
+        """Calls the function while it is traced; what it returns, or None where it was refused."""
+        if not (self.trains and _braze.is_grad_enabled()):
+            return self._record_alone(function)
+        _braze.expect_derivatives()
+        if self.problem:
+            _braze.note_refusal(self.problem)
+            return None
+        return self._record_watched(function)
+
+    def _record_alone(self, function):
+        """A function that trains nothing that was found: the trace holds while modules are in training or evaluation as they are."""
+        from .nn import Module
+        flags = [(vars(each), "training", each.training) for each in self._seen.values() if isinstance(each, Module) and "training" in vars(each)]
+        if flags:
+            _braze.guard_trace(_braze.Watch(flags, [], [], [], []))
+        try:
+            result = function()
+        except BaseException:
+            if _braze.trace_is_refused():
+                return None
+            raise
+        if _braze.trace_has_derivatives():
+            _braze.note_refusal(self.problem or "it trains what was not found before")
+            return None
+        return result
+
+    def _record_watched(self, function):
+        before = sys.getprofile()
+        sys.setprofile(self._profile)
+        try:
+            result = function()
+        except BaseException:
+            sys.setprofile(before)
+            self._put_back()
+            if _braze.trace_is_refused():
+                return None
+            raise
+        sys.setprofile(before)
+        changed = self._put_back()
+        if changed:
+            _braze.note_refusal(f"it changes {changed}")
+            return None
+        _braze.guard_trace(_braze.Watch(self._dicts, self._sizes, self._lists, self._sets, self._cells))
+        return result
+
+    def _profile(self, frame, event, argument):
+        code = frame.f_code
+        if event not in ("call", "c_call") or _trusted_code(code) or _trusted_module(frame.f_globals.get("__name__")):
+            return
+        if event == "call":
+            if code in self._known:
+                return
+            _braze.refuse_trace(f"it calls {code.co_qualname}, which is not known before")
+        else:
+            module = getattr(argument, "__module__", None)
+            if module is not None and not _trusted_module(module) and module != "_braze":
+                _braze.refuse_trace(f"it calls {module}.{argument.__qualname__}()")
+
+    def _put_back(self):
+        """What was changed is as before; what it was, or None."""
+        changed = None
+        for cell, value in self._cells:
+            if cell.cell_contents is not value:
+                cell.cell_contents, changed = value, "a variable of an enclosing function"
+        for value, items in self._lists:
+            if len(value) != len(items) or any(a is not b for a, b in zip(value, items)):
+                value[:], changed = items, "a list"
+        for value, items in self._sets:
+            if value != items:
+                value.clear()
+                value.update(items)
+                changed = "a set"
+        for names, name, value in self._dicts + self._settings:
+            if isinstance(names, type):
+                if names.__dict__.get(name, _missing) is not value:
+                    setattr(names, name, value)
+                    changed = f"{names.__qualname__}.{name}"
+            elif names.get(name, _missing) is not value:
+                changed = f"'{name}'" if isinstance(name, str) else "a dict"
+                if value is _missing:
+                    del names[name]
+                else:
+                    names[name] = value
+        for value, count in self._sizes:
+            if len(value) != count:
+                known = {name for names, name, _ in self._dicts + self._settings if names is value}
+                for name in [name for name in value if name not in known]:
+                    changed = f"'{name}'" if isinstance(name, str) else "a dict"
+                    del value[name]
+        return changed
