@@ -41,7 +41,7 @@ struct Prepared {
 struct CompiledFunction::State {
   Function function;
   std::mutex mutex;
-  std::list<std::shared_ptr<const Bound>> recent;  // the last used first
+  std::list<std::shared_ptr<const Bound>> recent;  // the last used first; those that run as they are come last
   int futile = 0, postponed = 0;
 
   // Guards may run Python, so that they are asked without the mutex.
@@ -58,7 +58,8 @@ struct CompiledFunction::State {
     out.bound = *found;
     std::lock_guard lock(mutex);
     futile = 0;
-    if (const auto it = std::find(recent.begin(), recent.end(), *found); it != recent.begin() && it != recent.end())
+    if (const auto it = std::find(recent.begin(), recent.end(), *found);
+        it != recent.begin() && it != recent.end() && (*it)->as_it_is.empty())
       recent.splice(recent.begin(), recent, it);
     return true;
   }
@@ -88,8 +89,8 @@ struct CompiledFunction::State {
     if (bound->for_now && ++postponed < postponed_traces) return;
     if (bound->derivatives && bound->as_it_is.empty() && ++futile > futile_traces)
       bound->as_it_is = "what it depends on changes from call to call";
-    recent.push_front(bound);
-    if (recent.size() > kept) recent.pop_back();
+    if (recent.size() >= kept) recent.pop_back();
+    recent.insert(bound->as_it_is.empty() ? recent.begin() : recent.end(), bound);
   }
 
   // The trace to run; none where the function runs as it is.

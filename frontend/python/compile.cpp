@@ -96,6 +96,7 @@ void add_notes(nb::module_& m) {
       return Py_NewRef(Py_None);
     });
   });
+  m.def("is_trained", [](nb::handle t) { return tensor_argument(t).impl()->leaf; });  // asked without being noted
   m.def("is_noted", [] { return TraceNotes::active() != nullptr; });
   m.def("trace_is_refused", [] { return TraceNotes::active() && TraceNotes::active()->refused(); });
   m.def("trace_has_derivatives", [] { return notes().derivatives(); });

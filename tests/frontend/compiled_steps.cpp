@@ -26,7 +26,7 @@ Tensor classes(int i, std::int64_t n = 16) { return ((arange(n) * (i + 1)) % 3).
 
 struct Twin {
   nn::Linear first{8, 12}, second{12, 3};
-  nn::Dropout dropout{0.25};
+  nn::Dropout dropout{nn::DropoutOptions{.p = 0.25}};
   nn::Sequential net{first, nn::Tanh(), dropout, second};
 
   std::vector<std::vector<std::uint8_t>> left(optim::Optimizer& optimizer) {

@@ -1,6 +1,13 @@
 """braze.compile on whole training steps: bit for bit what the step gives without it, recorded once, compiled at most once more."""
+import argparse
+import collections
 import copy
+import dataclasses
+import enum
 import random
+import time
+
+import numpy
 
 import braze as T
 from braze import nn
@@ -338,3 +345,125 @@ def test_an_embedding_and_attention_train():
             return self.head(self.attend(h, h, h, need_weights=False)[0].mean(1))
     T.manual_seed(0)
     together(Small(), lambda m: T.optim.AdamW(m.parameters(), lr=0.01), steps=8)
+
+
+class Kind(enum.Enum):
+    SUM, MEAN = 1, 2
+
+
+@dataclasses.dataclass
+class Config:
+    smoothing: float = 0.1
+    kind: Kind = Kind.MEAN
+
+
+Pair = collections.namedtuple("Pair", "first second")
+
+
+class Doubled(T.autograd.Function):
+    factor = 2.0
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * Doubled.factor
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * Doubled.factor + 0 * x
+
+
+class Trainer:
+    def __init__(self, model, optimizer):
+        self.model, self.optimizer, self.config = model, optimizer, Config()
+        self.names, self.options = [n for n, _ in model.named_parameters()], argparse.Namespace(weight=0.01)
+
+    @property
+    def weight(self):
+        return self.options.weight
+
+    def decay(self):
+        return sum(self.weight * p.square().sum() for n, p in self.model.named_parameters() if n in self.names)
+
+    def step(self, x, y):
+        self.model.train()
+        self.optimizer.zero_grad()
+        pair = Pair(*(Doubled.apply(self.model(part)) for part in (x, x + 1)))
+        loss = nn.functional.cross_entropy(pair.first + pair.second, y, label_smoothing=self.config.smoothing)
+        if self.config.kind is Kind.SUM:
+            loss = loss * len(y)
+        (loss + self.decay()).backward()
+        self.optimizer.step()
+        return loss.detach()
+
+
+def test_a_trainer_in_everyday_python():
+    trainers = []
+
+    def make_step(model, optimizer):
+        trainers.append(Trainer(model, optimizer))
+        return trainers[-1].step
+
+    def each(i, model, optimizer):
+        for trainer in trainers:
+            trainer.config.kind = Kind.SUM if i in (4, 5) else Kind.MEAN
+            trainer.options.weight = 0.02 if i >= 8 else 0.01
+        Doubled.factor = 3.0 if i >= 10 else 2.0
+        if i == 12:
+            model.eval()
+    model = mlp(nn.Dropout(0.2))
+    twins = [model, copy.deepcopy(model)]
+    optimizers = [T.optim.AdamW(m.parameters(), lr=0.01) for m in twins]
+    steps = [make_step(twins[0], optimizers[0]), T.compile(make_step(twins[1], optimizers[1]))]
+    for i in range(16):
+        x, y = x_of(16, i), y_of(16, i)
+        T.eval((x, y))
+        rng, found = T.get_rng_state(), []
+        for twin, optimizer, step in zip(twins, optimizers, steps):
+            each(i, twin, optimizer)
+            T.set_rng_state(rng)
+            with T.explain(kinds="compile") as notes:
+                loss = step(x, y)
+            found.append((bits(loss), everything(twin, optimizer)))
+        assert found[0] == found[1], i
+        if i in (3, 5, 7, 9, 11, 13, 15):
+            assert not notes.lines, (i, notes.text)
+    Doubled.factor = 2.0
+
+
+def test_a_refused_index_changes_nothing():
+    T.manual_seed(0)
+    twins = [nn.Sequential(nn.Embedding(10, 6), nn.Flatten(), nn.Linear(18, 5)) for _ in range(2)]
+    twins[1].load_state_dict(twins[0].state_dict())
+    optimizers = [T.optim.Adam(m.parameters(), lr=0.01) for m in twins]
+    steps = [step_of(twins[0], optimizers[0]), T.compile(step_of(twins[1], optimizers[1]))]
+    y = T.arange(4) % 5
+    for i in range(6):
+        x = T.arange(12).reshape(4, 3) % 10
+        T.eval((x,))
+        for step in steps:
+            step(x, y)
+        try:
+            steps[1](x + 5, y).item()
+        except (IndexError, RuntimeError):
+            pass
+        else:
+            raise AssertionError("nothing was raised")
+        assert everything(twins[0], optimizers[0]) == everything(twins[1], optimizers[1]), i
+
+
+def test_generators_and_clocks_are_not_frozen():
+    for draw in (lambda: random.random(), random.random, lambda: numpy.random.rand(), time.perf_counter):
+        def make_step(model, optimizer):
+            def step(x, y):
+                optimizer.zero_grad()
+                loss = nn.functional.cross_entropy(model(x), y) * (1 + draw() % 1)
+                loss.backward()
+                optimizer.step()
+                return loss
+            return step
+        model = mlp()
+        step = T.compile(make_step(model, T.optim.SGD(model.parameters(), lr=0.0)))
+        x, y = x_of(16, 0), y_of(16, 0)
+        assert len({step(x, y).item() for _ in range(6)}) > 1

@@ -5,6 +5,7 @@ other objects, the parameters that a module has, the settings of an optimizer th
 runs, by walking from the function over what its code names; while it runs, any code that was not found so is refused, and what it changes is
 put back and refused afterwards. So a function that cannot be watched as a whole is never traced. Checking at a call is C++ (compile.cpp)."""
 import builtins
+import collections
 import dis
 import functools
 import os
@@ -25,6 +26,7 @@ _builtins = {getattr(builtins, name) for name in (
     "abs all any bool bytes callable chr complex delattr dict divmod enumerate filter float format frozenset getattr hasattr hash int isinstance "
     "issubclass iter len list map max min next object ord pow property range repr reversed round set setattr slice sorted staticmethod "
     "classmethod str sum super tuple type zip NotImplemented Ellipsis __build_class__").split()}
+_descriptors = (types.GetSetDescriptorType, types.MemberDescriptorType, type(collections.namedtuple("_Pair", "a").a))
 _values = (type(None), bool, int, float, complex, str, bytes, range, slice, type(...), type(NotImplemented))
 # Whose values never change, or are watched by C++.
 _own_types = {value for value in vars(_braze).values() if isinstance(value, type)} | {type(_braze._functions[""]["eval"])}
@@ -38,6 +40,10 @@ def _root(name):
 
 def _trusted_module(name):
     return _root(name) in _pure or _root(name) in ("braze", "torch")
+
+
+def _standard(name):
+    return _trusted_module(name) or _root(name) in sys.stdlib_module_names and name != "__main__"
 
 
 def _trusted_code(code):
@@ -60,15 +66,19 @@ class Watch:
         self._dicts, self._sizes, self._lists, self._sets, self._cells = [], [], [], [], []
         self._settings = []  # of optimizers, which updates read at each call
         self._seen, self._known, self._open = {}, set(), list(roots)
+        self._methods = {}  # by their code: walked when one is called, before it runs
         from .nn.modules import hooks
         self._open += [hooks.global_forward, hooks.global_forward_pre, hooks.global_backward]
+        self._find()
+
+    # ---- finding ----
+
+    def _find(self):
         try:
             while self._open:
                 self._walk(self._open.pop())
         except _Unwatchable as e:
             self.problem = str(e)
-
-    # ---- finding ----
 
     def _walk(self, value):
         if isinstance(value, _values) or id(value) in self._seen:
@@ -77,7 +87,7 @@ class Watch:
         if len(self._seen) > _most:
             raise _Unwatchable(f"more than {_most:,} objects belong to it")
         if isinstance(value, Tensor):
-            self.trains = self.trains or value.requires_grad
+            self.trains = self.trains or _braze.is_trained(value)
             if value.__dict__:
                 self._dict(value.__dict__)
         elif isinstance(value, types.FunctionType):
@@ -119,7 +129,7 @@ class Watch:
             if hasattr(function, "__wrapped__"):
                 self._open.append(function.__wrapped__)
             self._known.add(function.__code__)
-        elif not _trusted_module(function.__module__):
+        elif not _standard(function.__module__):  # whose code is refused when it runs, where it is not pure
             self._open += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
             self._code(function.__code__, function.__globals__)
 
@@ -163,17 +173,25 @@ class Watch:
         return None
 
     def _class(self, cls):
+        if _standard(cls.__module__):
+            return
         for each in cls.__mro__:
             if _trusted_module(each.__module__):
                 continue
-            if not each.__flags__ & (1 << 9):  # written in C
+            if _standard(each.__module__) or not each.__flags__ & (1 << 9):  # written in C
                 raise _Unwatchable(f"it uses {each.__module__}.{each.__qualname__}")
             if each.__dict__.get("__slots__"):
                 raise _Unwatchable(f"{each.__qualname__} has slots")
             for name, value in each.__dict__.items():
-                if not isinstance(value, (types.GetSetDescriptorType, types.MemberDescriptorType)) and name not in ("__doc__", "__module__", "__dict__"):
-                    self._open.append(value)
-                    self._dicts.append((each, name, value))
+                machinery = name == "_abc_impl" or (name.startswith("__") and not isinstance(value, (types.FunctionType, staticmethod, classmethod)))
+                if machinery or isinstance(value, _descriptors):
+                    continue
+                self._dicts.append((each, name, value))
+                for part in (value.fget, value.fset, value.fdel) if isinstance(value, property) else (getattr(value, "__func__", value),):
+                    if isinstance(part, types.FunctionType):
+                        self._methods.setdefault(part.__code__, []).append(part)
+                    else:
+                        self._open.append(part)
 
     def _object(self, value):
         from .optim import Optimizer
@@ -192,8 +210,9 @@ class Watch:
             self._sets.append((value, frozenset(value)))
         elif cls in _own_types or cls is object:
             return
-        elif _root(cls.__module__) not in ("braze", "typing", "enum", "operator") and (
-                not hasattr(value, "__dict__") or (_root(cls.__module__) in _pure and cls is not types.SimpleNamespace)):
+        elif _root(cls.__module__) in ("typing", "enum", "operator") or (cls.__module__, cls.__name__) == ("argparse", "Namespace"):
+            pass
+        elif _root(cls.__module__) != "braze" and (not hasattr(value, "__dict__") or _standard(cls.__module__)) and cls is not types.SimpleNamespace:
             raise _Unwatchable(f"it uses a {cls.__module__}.{cls.__qualname__}")
         self._open.append(cls)
         own = getattr(value, "__dict__", None)
@@ -280,6 +299,10 @@ class Watch:
         if event not in ("call", "c_call") or _trusted_code(code) or _trusted_module(frame.f_globals.get("__name__")):
             return
         if event == "call":
+            self._open += self._methods.pop(code, ())
+            self._find()
+            if self.problem:
+                _braze.refuse_trace(self.problem)
             if code in self._known:
                 return
             _braze.refuse_trace(f"it calls {code.co_qualname}, which is not known before")
