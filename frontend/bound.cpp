@@ -49,7 +49,8 @@ bool GradientCommit::unchanged() const {
 }
 
 bool Bound::matches(std::span<const Tensor> arguments) const {
-  if (arguments.size() != signature.size() || grad_mode != engine::grad_enabled() || default_type != get_default_dtype()) return false;
+  if (arguments.size() != signature.size() || grad_mode != engine::grad_enabled() || default_type != get_default_dtype())
+    return false;
   for (std::size_t i = 0; i < arguments.size(); ++i)
     if (!signature[i].matches(*arguments[i].impl(), alias_of(arguments, i))) return false;
   for (const Given& g : given)
@@ -189,8 +190,9 @@ const Bound::Variant& Bound::variant(bool overwrites) const {
 void Bound::run(std::span<const Tensor> arguments, std::span<const NotedUpdate::Rehearsed> rehearsed, std::span<Tensor> out) const {
   for (const Precondition& p : preconditions) p.look(on_storage(storage_of(p.home, arguments, {}), p.type, p.geometry));
   evaluate_sources(*this, arguments);
-  const bool overwrites = !overwritten_sources.empty() && std::all_of(overwritten_sources.begin(), overwritten_sources.end(),
-                                                                      [&](std::size_t i) { return may_be_overwritten(value_of(sources[i], arguments)); });
+  const bool overwrites = !overwritten_sources.empty() &&
+                          std::all_of(overwritten_sources.begin(), overwritten_sources.end(),
+                                      [&](std::size_t i) { return may_be_overwritten(value_of(sources[i], arguments)); });
   Some<runtime::Buffer> input_space(sources.size()), output_space(output_types.size());
   const std::span<runtime::Buffer> inputs = input_space(), outputs = output_space();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -206,7 +208,8 @@ void Bound::run(std::span<const Tensor> arguments, std::span<const NotedUpdate::
   const auto is_shared = [&](std::size_t i) { return value_of(sources[i], arguments)->shared.load(std::memory_order_relaxed); };
   Some<engine::Value> value_space(outputs.size());
   const std::span<engine::Value> values = value_space();
-  for (std::size_t i = 0; i < outputs.size(); ++i) values[i] = output_value(output_types[i], std::move(outputs[i].block), inputs, is_shared);
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    values[i] = output_value(output_types[i], std::move(outputs[i].block), inputs, is_shared);
   Some<StoragePointer> fresh_space(fresh.size());
   const std::span<StoragePointer> storages = fresh_space();
   for (std::size_t i = 0; i < storages.size(); ++i) {

@@ -60,7 +60,7 @@ struct Commit {
 // .grad of a leaf after the call.
 struct GradientCommit {
   Pointer<TensorImpl> leaf;
-  Tensor before;       // when traced
+  Tensor before;  // when traced
   bool read, assigned;
   std::optional<Result> now;  // none: no gradient
   bool unchanged() const;

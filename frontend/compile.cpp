@@ -44,12 +44,21 @@ struct CompiledFunction::State {
   std::list<std::shared_ptr<const Bound>> recent;  // the last used first; those that run as they are come last
   int futile = 0, postponed = 0;
 
-  // Guards may run Python, so that they are asked without the mutex.
+  // Guards may run Python, so that they are asked without the mutex, and what runs as it is is the last resort.
   bool find(std::span<const Tensor> arguments, Prepared& out) {
     std::vector<std::shared_ptr<const Bound>> known;
     {
       std::lock_guard lock(mutex);
-      known.assign(recent.begin(), recent.end());
+      for (auto it = recent.begin(); it != recent.end(); ++it) {
+        const Bound& bound = **it;
+        if (!bound.guards.empty() || !bound.updates.empty() || !bound.as_it_is.empty()) {
+          known.push_back(*it);
+        } else if (bound.matches(arguments)) {
+          recent.splice(recent.begin(), recent, it);
+          out.bound = recent.front();
+          return true;
+        }
+      }
     }
     const auto found = std::find_if(known.begin(), known.end(), [&](const std::shared_ptr<const Bound>& bound) {
       return bound->matches(arguments) && bound->rehearse(out.rehearsed);

@@ -9,6 +9,7 @@
 
 #include "braze/functions.h"
 #include "frontend/autograd/batch_draws.h"
+#include "frontend/autograd/trace_notes.h"
 #include "frontend/philox.h"
 #include "frontend/tensor_impl.h"
 #include "runtime/random.h"
@@ -188,6 +189,7 @@ Generator& Generator::manual_seed(std::int64_t seed) {
 }
 
 std::uint64_t Generator::seed() {
+  if (TraceNotes* notes = TraceNotes::active()) notes->refuse("it seeds a generator from the machine's entropy");
   std::random_device device;
   // 53 bits, as torch gives for the CPU: Python's and Lua's numbers hold them.
   const std::uint64_t value = (std::uint64_t{device()} << 32 | device()) & ((std::uint64_t{1} << 53) - 1);

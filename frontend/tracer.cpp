@@ -131,7 +131,8 @@ void Tracer::note_changes(const Trace& trace) {
     for (const std::vector<Tensor>& numbers : update.numbers)
       for (const Tensor& number : numbers)
         for (const Trace::Captured& c : trace.all())
-          if (c.storage.get() == number.impl()->storage.get()) return notes_.note_refusal("it reads or writes an optimizer's count of steps");
+          if (c.storage.get() == number.impl()->storage.get())
+            return notes_.note_refusal("it reads or writes an optimizer's count of steps");
   for (TraceNotes::Check& c : notes_.checks)
     bound_->preconditions.push_back({home_of(*c.storage), c.type, c.geometry, std::move(c.look)});
   for (SeenTensor& seen : notes_.take_seen())

@@ -231,7 +231,8 @@ class Pass {
     v.gradients.clear();
     if (--sink.waiting > 0 || !sink.sum || !meta.tensor) return;
     TraceNotes* notes = TraceNotes::of(*meta.tensor);
-    if (notes && !(meta.hooks.empty() && meta.post_accumulate_hooks.empty())) notes->refuse("it calls hooks of a tensor from outside");
+    if (notes && !(meta.hooks.empty() && meta.post_accumulate_hooks.empty()))
+      notes->refuse("it calls hooks of a tensor from outside");
     const Tensor gradient = call_hooks(meta, tensor_of(sink.sum, gradient_layout(*meta.tensor)));
     if (const auto found = targets_at_.find(&meta); found != targets_at_.end())
       for (const std::size_t i : found->second) deliver(i, gradient);

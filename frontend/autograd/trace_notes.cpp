@@ -58,9 +58,8 @@ bool same(float a, float b) { return std::memcmp(&a, &b, sizeof a) == 0; }
 bool SeenTensor::unchanged() const {
   const TensorImpl& now = *tensor;
   return now.storage.get() == storage.get() && now.leaf == leaf && (now.type == type || *now.type == *type) &&
-         (now.geometry == geometry ||
-          (now.geometry && geometry && now.geometry->offset == geometry->offset && now.geometry->sizes == geometry->sizes &&
-           now.geometry->strides == geometry->strides)) &&
+         (now.geometry == geometry || (now.geometry && geometry && now.geometry->offset == geometry->offset &&
+                                       now.geometry->sizes == geometry->sizes && now.geometry->strides == geometry->strides)) &&
          (!leaf || (now.autograd->hooks.empty() && now.autograd->post_accumulate_hooks.empty()));
 }
 

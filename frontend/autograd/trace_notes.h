@@ -49,9 +49,9 @@ class NotedUpdate {
   const void* owner = nullptr;  // whose settings are read, with `group`
   std::size_t group = 0;
   Run rehearse;
-  std::vector<std::vector<Tensor>> numbers;          // the state's, of each parameter
-  std::vector<std::vector<engine::Value>> scalars;   // what each parameter's update passed to the Program
-  std::uint64_t digest = 0;                          // of the rehearsal
+  std::vector<std::vector<Tensor>> numbers;         // the state's, of each parameter
+  std::vector<std::vector<engine::Value>> scalars;  // what each parameter's update passed to the Program
+  std::uint64_t digest = 0;                         // of the rehearsal
 
   // What a call will pass to the Program, and the state's numbers after it. False where the parameters' numbers differ, or the update is
   // not the one that was traced.
@@ -66,7 +66,7 @@ class NotedUpdate {
 
  private:
   friend class TraceNotes;
-  std::vector<float> values_;          // of the numbers, when traced
+  std::vector<float> values_;  // of the numbers, when traced
   std::uint64_t traced_digest_ = 0;
   std::uint64_t rehearsal(std::span<const float> values, Rehearsed& out) const;
 };

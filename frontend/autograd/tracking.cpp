@@ -197,8 +197,7 @@ void set_written(TensorImpl& tensor, engine::Value value) {
   if (tensor.autograd && tensor.autograd->unnoticed_by) {
     refuse_in_trace(tensor, "writes through .data of");
     tensor.autograd->unnoticed_by->overwritten = true;
-  }
-  else if (tensor.leaf) {
+  } else if (tensor.leaf) {
     tensor.autograd->overwritten = false;
   }
   value = held_apart(std::move(value));

@@ -98,8 +98,9 @@ bool walk_when_free(std::unique_lock<std::mutex>& lock, std::span<const Value> v
         "result. We don't support vmap over that, please try to rewrite what you're doing with other operations. Needed here: {}",
         values.empty() ? std::string() : ir::text(values[0]->location()));
   if (out.placeholder) {
-    value_needed_in_trace() = fmt::format("a value is needed while a function is being traced; braze::compile can only record. Needed here: {}",
-                                          values.empty() ? std::string() : ir::text(values[0]->location()));
+    value_needed_in_trace() =
+        fmt::format("a value is needed while a function is being traced; braze::compile can only record. Needed here: {}",
+                    values.empty() ? std::string() : ir::text(values[0]->location()));
     fail<Error>("{}", value_needed_in_trace());
   }
   return true;

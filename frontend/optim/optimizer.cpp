@@ -33,9 +33,9 @@ void Optimizer::zero_grad(bool set_to_none) {
     for (const Tensor& param : group) forget_gradient(param, set_to_none);
 }
 
-
 Tensor Optimizer::step(const Closure& closure) {
-  if (TraceNotes* notes = TraceNotes::active(); notes && !repeatable()) notes->refuse("the step of " + name() + " cannot be repeated");
+  if (TraceNotes* notes = TraceNotes::active(); notes && !repeatable())
+    notes->refuse("the step of " + name() + " cannot be repeated");
   Tensor loss;
   if (closure) {
     const EnableGradGuard on;

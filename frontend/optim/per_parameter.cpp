@@ -266,7 +266,8 @@ void PerParameter<Options>::trace_update(const Tensor& param, const Tensor& grad
   std::vector<Tensor> counts;
   StateDict small;
   for (const auto& [name, value] : kept) {
-    const bool counted = std::find_if(std::begin(numbers), std::end(numbers), [&](const char* n) { return name == n; }) != std::end(numbers);
+    const bool counted =
+        std::find_if(std::begin(numbers), std::end(numbers), [&](const char* n) { return name == n; }) != std::end(numbers);
     if (counted) {
       names.push_back(name);
       counts.push_back(value);

@@ -31,6 +31,9 @@ bool same_value(PyObject* a, PyObject* b) {
   return equal == 1;
 }
 
+// The dict itself, or a class's.
+PyObject* names_of(PyObject* owner) { return PyType_Check(owner) ? reinterpret_cast<PyTypeObject*>(owner)->tp_dict : owner; }
+
 // What a Watch of Python found, and whether it is as it was.
 class Watched {
  public:
@@ -44,13 +47,12 @@ class Watched {
 
   bool unchanged() const {
     for (const Entry& e : entries_) {
-      PyObject* names = PyType_Check(e.names.get()) ? reinterpret_cast<PyTypeObject*>(e.names.get())->tp_dict : e.names.get();
-      PyObject* now = PyDict_GetItemWithError(names, e.name.get());
+      PyObject* now = PyDict_GetItemWithError(names_of(e.names.get()), e.name.get());
       if (!now) PyErr_Clear();
       if (e.value.get() == missing() ? now != nullptr : !same_value(now, e.value.get())) return false;
     }
     for (const auto& [dict, size] : sizes_)
-      if (PyDict_GET_SIZE(dict.get()) != size) return false;
+      if (PyDict_GET_SIZE(names_of(dict.get())) != size) return false;
     for (const auto& [list, values] : lists_) {
       if (PyList_GET_SIZE(list.get()) != PyList_GET_SIZE(values.get())) return false;
       for (Py_ssize_t i = 0; i < PyList_GET_SIZE(values.get()); ++i)
@@ -67,7 +69,9 @@ class Watched {
   struct Entry {
     Object names, name, value;
   };
-  static Object item(nb::handle tuple, std::size_t i) { return Object::share(PyTuple_GET_ITEM(tuple.ptr(), static_cast<Py_ssize_t>(i))); }
+  static Object item(nb::handle tuple, std::size_t i) {
+    return Object::share(PyTuple_GET_ITEM(tuple.ptr(), static_cast<Py_ssize_t>(i)));
+  }
 
   std::vector<Entry> entries_;
   std::vector<std::pair<Object, Py_ssize_t>> sizes_;
@@ -102,8 +106,9 @@ void add_notes(nb::module_& m) {
   m.def("trace_has_derivatives", [] { return notes().derivatives(); });
   m.def("expect_derivatives", [] { notes().expect_derivatives(); });
   m.def("note_refusal", [](const std::string& why) { notes().note_refusal(why); });
-  m.def("refuse_trace", [](const std::string& why, bool for_now) { object([&]() -> PyObject* { notes().refuse(why, for_now); }); },
-        nb::arg("why"), nb::arg("for_now") = false);
+  m.def(
+      "refuse_trace", [](const std::string& why, bool for_now) { object([&]() -> PyObject* { notes().refuse(why, for_now); }); },
+      nb::arg("why"), nb::arg("for_now") = false);
   m.def("stand_in", [](nb::handle like) { return object([&] { return wrap(stand_in_of(tensor_argument(like))); }); });
   m.def("trace_update",
         [](nb::handle owner, std::size_t group, nb::handle numbers, bool alone, nb::handle record, nb::handle rehearse) {
@@ -128,7 +133,8 @@ void add_compile(nb::module_& m) {
       .def("__init__",
            [](Compiled* self, const nb::callable& function) {
              const std::shared_ptr<PyObject> owned = shared(function.ptr());
-             new (self) Compiled{CompiledFunction([owned](std::span<const Tensor> a) { return call_with_tensors(owned.get(), a); })};
+             new (self)
+                 Compiled{CompiledFunction([owned](std::span<const Tensor> a) { return call_with_tensors(owned.get(), a); })};
            })
       .def("__call__", [](const Compiled& self, nb::list tensors) {
         return object([&] { return list_of(self.function(tensors_of(tensors))).release(); });

@@ -21,7 +21,9 @@ std::vector<std::uint8_t> bits(const Tensor& t) {
   return bytes;
 }
 
-Tensor batch(int i, std::int64_t n = 16) { return sin(arange(static_cast<double>(n * 8)) * (0.3 + i)).to(float32).reshape({n, 8}).eval(); }
+Tensor batch(int i, std::int64_t n = 16) {
+  return sin(arange(static_cast<double>(n * 8)) * (0.3 + i)).to(float32).reshape({n, 8}).eval();
+}
 Tensor classes(int i, std::int64_t n = 16) { return ((arange(n) * (i + 1)) % 3).eval(); }
 
 struct Twin {
@@ -164,7 +166,7 @@ TEST_CASE("compiled steps: results of one value have storages of their own") {
     CHECK(floats(view) == Floats(4, 5));
   }
   Tensor a = leaf({1.0}), b = leaf({2.0});
-  const auto sum = compile([&] (const Tensor& x) {
+  const auto sum = compile([&](const Tensor& x) {
     a.set_grad({});
     b.set_grad({});
     const Tensor loss = ((a + b) * x).sum();

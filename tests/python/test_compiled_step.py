@@ -4,6 +4,7 @@ import collections
 import copy
 import dataclasses
 import enum
+import itertools
 import random
 import time
 
@@ -266,6 +267,20 @@ def test_counts_in_python_are_counted_once():
         return step
     falls_back(make_step, "a variable of an enclosing function")
     assert count == 2 * 4 + 1
+
+
+def test_what_cannot_be_watched_is_not_run_twice():
+    counter = itertools.count()
+
+    def make_step(model, optimizer):
+        inner = step_of(model, optimizer)
+
+        def step(x, y):
+            next(counter)
+            return inner(x, y)
+        return step
+    falls_back(make_step, "itertools.count")
+    assert next(counter) == 2 * 4 + 1
 
 
 def test_hooks_run_as_they_are():

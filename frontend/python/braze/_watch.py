@@ -74,22 +74,23 @@ class Watch:
     # ---- finding ----
 
     def _find(self):
-        try:
-            while self._open:
+        """Goes on past what cannot be watched: whether something is trained is to be known before the function runs."""
+        while self._open:
+            if len(self._seen) > _most:
+                self.problem = self.problem or f"more than {_most:,} objects belong to it"
+                break
+            try:
                 self._walk(self._open.pop())
-        except _Unwatchable as e:
-            self.problem = str(e)
+            except _Unwatchable as e:
+                self.problem = self.problem or str(e)
 
     def _walk(self, value):
         if isinstance(value, _values) or id(value) in self._seen:
             return
         self._seen[id(value)] = value
-        if len(self._seen) > _most:
-            raise _Unwatchable(f"more than {_most:,} objects belong to it")
         if isinstance(value, Tensor):
             self.trains = self.trains or _braze.is_trained(value)
-            if value.__dict__:
-                self._dict(value.__dict__)
+            self._dict(value.__dict__)
         elif isinstance(value, types.FunctionType):
             self._function(value)
         elif isinstance(value, types.MethodType):
@@ -182,6 +183,7 @@ class Watch:
                 raise _Unwatchable(f"it uses {each.__module__}.{each.__qualname__}")
             if each.__dict__.get("__slots__"):
                 raise _Unwatchable(f"{each.__qualname__} has slots")
+            self._sizes.append((each, len(each.__dict__)))
             for name, value in each.__dict__.items():
                 machinery = name == "_abc_impl" or (name.startswith("__") and not isinstance(value, (types.FunctionType, staticmethod, classmethod)))
                 if machinery or isinstance(value, _descriptors):
@@ -337,7 +339,9 @@ class Watch:
                 else:
                     names[name] = value
         for value, count in self._sizes:
-            if len(value) != count:
+            if isinstance(value, type):
+                changed = changed if len(value.__dict__) == count else f"attributes of {value.__qualname__}"
+            elif len(value) != count:
                 known = {name for names, name, _ in self._dicts + self._settings if names is value}
                 for name in [name for name in value if name not in known]:
                     changed = f"'{name}'" if isinstance(name, str) else "a dict"
