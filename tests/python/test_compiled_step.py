@@ -482,3 +482,116 @@ def test_generators_and_clocks_are_not_frozen():
         step = T.compile(make_step(model, T.optim.SGD(model.parameters(), lr=0.0)))
         x, y = x_of(16, 0), y_of(16, 0)
         assert len({step(x, y).item() for _ in range(6)}) > 1
+
+
+class Descent(T.optim.Optimizer):
+    """An optimizer that is none of braze.optim's."""
+
+    def __init__(self, params):
+        super().__init__(params, {"lr": 0.1})
+
+    @T.no_grad()
+    def step(self, closure=None):
+        for group in self.param_groups:
+            for p in group["params"]:
+                p.sub_(p.grad * group["lr"])
+
+
+def test_optimizers_of_other_kinds():
+    falls_back(step_of, "the step of Descent cannot be repeated", make=lambda m: Descent(m.parameters()))
+
+    def scheduled(model, optimizer):
+        scheduler, inner = T.optim.lr_scheduler.StepLR(optimizer, 2, gamma=0.5), step_of(model, optimizer)
+
+        def step(x, y):
+            loss = inner(x, y)
+            scheduler.step()
+            return loss
+        return step
+    falls_back(scheduled, "it changes", steps=6)
+
+    def each(i, model, optimizer):
+        if i == 3:
+            optimizer.param_groups[0]["lr"].fill_(0.01)
+        if i == 5:
+            optimizer.param_groups[0]["lr"] = T.tensor(0.2)
+    together(mlp(), lambda m: T.optim.SGD(m.parameters(), lr=T.tensor(0.1)), steps=8, each=each, traced=False)
+
+
+def test_two_optimizers_in_turn_and_none():
+    def in_turn(model, optimizer):
+        first, second = T.optim.Adam(model[0].parameters(), lr=0.01), T.optim.SGD(model[2].parameters(), lr=0.1, momentum=0.9)
+
+        def step(x, y):
+            for each in (first, second):
+                first.zero_grad()
+                second.zero_grad()
+                loss = nn.functional.cross_entropy(model(x), y)
+                loss.backward()
+                each.step()
+            return loss
+        return step
+
+    def by_hand(model, optimizer):
+        params = list(model.parameters())
+
+        def step(x, y):
+            loss = nn.functional.cross_entropy(model(x), y)
+            gradients = T.autograd.grad(loss, params)
+            with T.no_grad():
+                for p, g in zip(params, gradients):
+                    p -= 0.1 * g
+            return loss
+        return step
+    together(mlp(), lambda m: T.optim.SGD(m.parameters(), lr=0.1), steps=8, make_step=in_turn)
+    together(mlp(), lambda m: T.optim.SGD(m.parameters(), lr=0.1), steps=8, make_step=by_hand, warm=1)
+
+
+def test_what_is_done_to_parameters_between_calls():
+    def each(i, model, optimizer):
+        if i == 3:
+            model.kept = model[0].bias.detach().numpy()
+        if i == 4:
+            model.kept[0] = 0
+        if i == 5:
+            model[0].weight.register_hook(lambda g: g * 2)
+        if i == 7:
+            model.to(T.float64).to(T.float32)
+    together(mlp(), lambda m: T.optim.Adam(m.parameters()), steps=10, each=each, traced=False)
+
+
+class Convolved(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.norm, self.head = nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.Linear(16, 5)
+
+    def forward(self, x):
+        return self.head(T.relu(self.norm(self.conv(x[:, :16].reshape(-1, 1, 4, 4)))).flatten(1))
+
+
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner, self.head = nn.LSTM(4, 8, 2, dropout=0.2, batch_first=True), nn.Linear(8, 5)
+
+    def forward(self, x):
+        return self.head(self.inner(x.reshape(-1, 5, 4))[0][:, -1])
+
+
+def test_layers_with_state_and_draws():
+    T.manual_seed(0)
+    together(Convolved(), lambda m: T.optim.AdamW(m.parameters()), steps=6)
+    together(Recurrent(), lambda m: T.optim.Adam(m.parameters()), steps=6)
+
+
+def test_a_function_that_trains_nothing_sees_the_mode():
+    model = mlp(nn.Dropout(0.5))
+    forward = T.compile(lambda x: model(x))
+    x = x_of(4, 0)
+    with T.no_grad():
+        model.eval()
+        first = forward(x)
+        model.train()
+        second = forward(x)
+        model.eval()
+        assert first.equal(forward(x)) and not first.equal(second)
