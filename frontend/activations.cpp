@@ -1,6 +1,9 @@
 // The activations of torch.nn.functional, with PyTorch's formulas: they decide what comes out at infinities and NaN.
 #include <numbers>
 
+#include "braze/creation.h"
+#include "braze/picking.h"
+#include "braze/random.h"
 #include "frontend/autograd/names.h"
 #include "frontend/complex.h"
 #include "frontend/elementwise.h"
@@ -152,9 +155,18 @@ Tensor prelu(const In& x, const Tensor& weight) {
   return where(t > 0, t, slopes * t);
 }
 
-Tensor rrelu(const In& x, double lower, double upper) {
+Tensor rrelu(const In& x, double lower, double upper, bool training, Generator* generator) {
   require(lower <= upper, "Lower bound should be less than or equal to the upper bound");
-  return leaky_relu(x, (lower + upper) / 2);
+  const GradientScope scope(GradientName::RreluWithNoiseBackward0);
+  if (!training) return leaky_relu(x, (lower + upper) / 2);
+  const SourceLine line(x.where());
+  const Tensor t = as_tensor(x).contiguous();
+  const DType type = t.dtype();
+  if (type != DType::f32 && type != DType::f64 && type != DType::bf16) not_implemented_for("rrelu_with_noise_out_cpu", type);
+  const Tensor negative = t.detach() <= 0;
+  Tensor drawn = empty({negative.sum().item<std::int64_t>()}, {float64});
+  drawn.uniform_(lower, upper, generator);
+  return t * masked_scatter(ones_like(t.detach()), negative, drawn.to(type));
 }
 
 Tensor glu(const In& x, std::int64_t dim) {
@@ -181,8 +193,8 @@ Tensor& threshold_(Tensor& x, Scalar threshold, Scalar value, Line where) {
   return write_in_place(x, functional::threshold(In(x, where), threshold, value), where);
 }
 
-Tensor& rrelu_(Tensor& x, double lower, double upper, Line where) {
-  return write_in_place(x, rrelu(In(x, where), lower, upper), where);
+Tensor& rrelu_(Tensor& x, double lower, double upper, bool training, Generator* generator, Line where) {
+  return write_in_place(x, rrelu(In(x, where), lower, upper, training, generator), where);
 }
 
 }  // namespace braze::nn::functional

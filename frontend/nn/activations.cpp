@@ -104,8 +104,7 @@ std::string ThresholdImpl::extra_repr() const {
 }
 
 Tensor RReLUImpl::forward(const In& input) {
-  require<NotImplementedError>(!is_training(), "RReLU in training mode draws its slopes, which is not implemented");
-  return placed(functional::rrelu(input, options.lower, options.upper), input, options.inplace);
+  return placed(functional::rrelu(input, options.lower, options.upper, is_training()), input, options.inplace);
 }
 std::string RReLUImpl::extra_repr() const {
   return arguments({{"lower", repr(options.lower)}, {"upper", repr(options.upper)}}, options.inplace);

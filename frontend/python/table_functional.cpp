@@ -2,6 +2,7 @@
 #include "braze/functional.h"
 
 #include "frontend/elementwise.h"
+#include "frontend/python/generator.h"
 #include "frontend/python/signature.h"
 
 namespace braze::python {
@@ -71,16 +72,11 @@ const Rows rows{
      [](Arguments& a) { return F::prelu(a.in(0), a.tensor(1)); },
      "input, or weight * input below 0; a weight for all, or one for each element of dim 1."},
     {"rrelu(Tensor input, float lower=0.125, float upper=0.3333333333333333, bool training=False, bool inplace=False)", functional,
-     [](Arguments& a) {
-       if (a.boolean(3)) raise(PyExc_NotImplementedError, "rrelu with training=True is not implemented");
-       return finish(a, 4, F::rrelu(a.in(0), a.number(1), a.number(2)));
-     },
-     "input, or the mean of both slopes times input below 0."},
-    {"rrelu(Tensor input, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False)", function | inplace,
-     [](Arguments& a) {
-       if (a.boolean(3)) raise(PyExc_NotImplementedError, "rrelu with training=True is not implemented");
-       return F::rrelu(a.in(0), a.number(1), a.number(2));
-     }},
+     [](Arguments& a) { return finish(a, 4, F::rrelu(a.in(0), a.number(1), a.number(2), a.boolean(3))); },
+     "input, or a slope times input where that is not positive: one drawn for each in training, else the mean of both bounds."},
+    {"rrelu(Tensor input, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, Generator? generator=None)",
+     function | inplace,
+     [](Arguments& a) { return F::rrelu(a.in(0), a.number(1), a.number(2), a.boolean(3), generator_or_none(a.object(4))); }},
     {"dropout(Tensor input, float p=0.5, bool training=True, bool inplace=False)", functional,
      [](Arguments& a) { return finish(a, 3, F::dropout(a.in(0), a.number(1), a.boolean(2))); },
      "0 with probability p, else input / (1 - p); input itself unless training."},

@@ -187,3 +187,25 @@ TEST_CASE("nn: batch norm keeps running statistics, and uses them afterwards") {
   CHECK(got[0] == Approx((1 - 0.2) / std::sqrt(1.1 + 1e-5)).epsilon(1e-5));
   CHECK(norm->num_batches_tracked.item<std::int64_t>() == 1);
 }
+
+TEST_CASE("RReLU draws a slope for each element that is not positive, as PyTorch's generator gives them") {
+  manual_seed(5);
+  Tensor x = tensor({-1., 2., -3., 0., NAN, -4., 5., -6.});
+  x.requires_grad_();
+  const Tensor y = nn::functional::rrelu(x, 1. / 8, 1. / 3, true);
+  y.sum().backward();
+  const Floats slopes{0.25875312089920044f, 1, 0.17911623418331146f, 0.20017242431640625f, 1,
+                      0.19065262377262115f, 1, 0.18044106662273407f};
+  CHECK(floats(x.grad()) == slopes);
+  CHECK(y.select(0, 5).item<float>() == -0.7626104950904846f);
+  CHECK(rand({1}).item<float>() == 0.6064285635948181f);  // the generator stands where PyTorch's does
+
+  const nn::RReLU layer;
+  manual_seed(5);
+  CHECK(floats(layer(full({2, 2}, -1))) ==
+        Floats{-0.25875312089920044f, -0.17911623418331146f, -0.20017242431640625f, -0.19065262377262115f});
+  layer->eval();
+  CHECK(layer(full({1}, -24)).item<float>() == -5.5f);
+  CHECK_THROWS_AS(nn::functional::rrelu(ones({1}, {float16}), 0.1, 0.2, true), NotImplementedError);
+  CHECK_THROWS_AS(nn::functional::rrelu(ones({1}), 0.3, 0.2, true), Error);
+}

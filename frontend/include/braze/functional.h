@@ -47,8 +47,9 @@ Tensor softshrink(const In& x, double lambd = 0.5);             // x nearer to 0
 Tensor threshold(const In& x, Scalar threshold, Scalar value);  // `value` where x <= threshold
 // weight * x where x < 0; one weight, or one for each element of dim 1.
 Tensor prelu(const In& x, const Tensor& weight);
-// leaky_relu with the mean of both slopes: the evaluated form alone, as training draws one slope for each negative element.
-Tensor rrelu(const In& x, double lower = 1. / 8, double upper = 1. / 3);
+// leaky_relu with the mean of both slopes; in training with a slope drawn for each element that is not positive, in their order, so that x is
+// evaluated to count them. https://pytorch.org/docs/stable/generated/torch.nn.functional.rrelu.html
+Tensor rrelu(const In& x, double lower = 1. / 8, double upper = 1. / 3, bool training = false, Generator* generator = nullptr);
 // The first half of `dim` times the sigmoid of the second. Throws Error where the dim has an odd size.
 Tensor glu(const In& x, std::int64_t dim = -1);
 // A draw from the classes with these logits, soft by tau; with `hard` 1 for the class drawn, and still the soft one's gradient.
@@ -62,7 +63,8 @@ Tensor& leaky_relu_(Tensor& x, double negative_slope = 0.01, Line where = Line::
 Tensor& hardtanh_(Tensor& x, Scalar min_val = -1., Scalar max_val = 1., Line where = Line::current());
 Tensor& threshold_(Tensor& x, Scalar threshold, Scalar value, Line where = Line::current());
 
-Tensor& rrelu_(Tensor& x, double lower = 1. / 8, double upper = 1. / 3, Line where = Line::current());
+Tensor& rrelu_(Tensor& x, double lower = 1. / 8, double upper = 1. / 3, bool training = false, Generator* generator = nullptr,
+               Line where = Line::current());
 
 // What torch.nn.functional has too.
 using braze::adaptive_avg_pool1d, braze::adaptive_avg_pool2d, braze::adaptive_avg_pool3d, braze::adaptive_max_pool1d,

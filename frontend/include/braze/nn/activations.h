@@ -288,7 +288,7 @@ struct RReLUOptions {
   bool inplace = false;
 };
 
-// leaky_relu with the mean of both slopes; in training mode the slopes are to be drawn, which Braze has not: NotImplementedError.
+// leaky_relu with the mean of both slopes; in training mode with slopes drawn between them.
 // https://pytorch.org/docs/stable/generated/torch.nn.RReLU.html
 class RReLUImpl : public Configured<RReLUOptions> {
  public:
