@@ -33,7 +33,8 @@ add_compile_options(-ffunction-sections -fdata-sections)
 add_link_options(-Wl,--gc-sections -Wl,--as-needed)
 
 if(BRAZE_SANITIZE)
-  add_compile_options(-fsanitize=${BRAZE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  # -O1, as the sanitizers' manuals advise: -O2 compiles a third longer, and shows less of the stack.
+  add_compile_options(-O1 -fsanitize=${BRAZE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${BRAZE_SANITIZE})
 endif()
 if(BRAZE_CHECKED)
