@@ -202,10 +202,10 @@ TEST_CASE("RReLU draws a slope for each element that is not positive, as PyTorch
 
   const nn::RReLU layer;
   manual_seed(5);
-  CHECK(floats(layer(full({2, 2}, -1))) ==
+  CHECK(floats(layer(full({2, 2}, -1.))) ==
         Floats{-0.25875312089920044f, -0.17911623418331146f, -0.20017242431640625f, -0.19065262377262115f});
   layer->eval();
-  CHECK(layer(full({1}, -24)).item<float>() == -5.5f);
+  CHECK(layer(full({1}, -24.)).item<float>() == -5.5f);
   CHECK_THROWS_AS(nn::functional::rrelu(ones({1}, {float16}), 0.1, 0.2, true), NotImplementedError);
   CHECK_THROWS_AS(nn::functional::rrelu(ones({1}), 0.3, 0.2, true), Error);
 }
