@@ -5,6 +5,7 @@
 
 #include "ir/error.h"
 #include "runtime/launch.h"
+#include "runtime/routines/apart.h"
 #include "runtime/threads.h"
 
 namespace braze::runtime {
@@ -17,6 +18,30 @@ std::int64_t product(std::span<const std::int64_t> sizes) {
   return result;
 }
 
+// LAPACK looks at nothing before it returns, so that a call which may take long is made where a stop can leave it.
+bool takes_long_in_lapack(const RoutineCall& call) {
+  constexpr std::int64_t least = 1 << 24;  // elements times rows: milliseconds
+  switch (call.op) {
+    case ir::Op::cholesky:
+    case ir::Op::lu_factor:
+    case ir::Op::lu_solve:
+    case ir::Op::solve_triangular:
+    case ir::Op::qr:
+    case ir::Op::svd:
+    case ir::Op::eigh:
+    case ir::Op::eig: {
+      const std::span<const std::int64_t> sizes = call.in[0].sizes;
+      return call.in[0].elements() >= least / std::max<std::int64_t>(std::min(sizes.back(), sizes[sizes.size() - 2]), 1);
+    }
+    default:
+      return false;
+  }
+}
+
+Outcome run(Routine routine, const RoutineCall& call) {
+  return call.may_stop && takes_long_in_lapack(call) ? run_apart(routine, call) : routine(call);
+}
+
 }  // namespace
 
 std::int64_t RoutineArray::elements() const { return product(sizes); }
@@ -27,7 +52,7 @@ Outcome run_routine(const RoutineCall& call) try {
   switch (call.op) {
 #define BRAZE_ROUTINE(name, attributes, results) \
   case ir::Op::name:                             \
-    return routines::name(call);
+    return run(routines::name, call);
 #include "ir/ops.def"
     default:
       break;

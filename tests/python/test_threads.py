@@ -151,5 +151,10 @@ def test_interrupt_stops_a_sort_along_the_first_dim():
     interrupted("big = T.rand(1000, 20_000); big[0, 0].item(); y = big.sort(0).values", 0.02)
 
 
+def test_interrupt_leaves_lapack_behind():
+    interrupted("y = T.linalg.svdvals(T.rand(1500, 1500).double())", 0.4)
+    interrupted("y = T.linalg.inv(T.rand(3000, 3000).double())", 0.3)
+
+
 def test_interrupt_stops_draws():
     interrupted("y = T.randn(100_000_000)", 0.1)

@@ -10,9 +10,12 @@
 #include <limits>
 #include <numeric>
 #include <random>
+#include <thread>
 
 #include "ir/half.h"
+#include "runtime/launch.h"
 #include "runtime/random.h"
+#include "runtime/run.h"
 #include "runtime/threads.h"
 #include "tests/catch.h"
 
@@ -218,4 +221,36 @@ TEST_CASE("a factorization that fails is refused in PyTorch's words where it is 
   CHECK(l.data[1] == 0);
   CHECK(l.data[2] == 1);
   CHECK(l.data[3] == Approx(std::sqrt(2.0)));
+}
+
+TEST_CASE("a stop leaves a long factorization behind, whose results nobody sees") {
+  const auto eigh = [](std::int64_t n, bool may_stop, Array<double>& values, Array<double>& vectors) {
+    Array<double> a = empty<double>({n, n});
+    std::mt19937 random(5);
+    for (double& v : a.data) v = std::normal_distribution<double>()(random);
+    const RoutineArray in[] = {a.routine()}, out[] = {values.routine(), vectors.routine()};
+    const ir::Attributes attributes = ir::Eigh{};
+    return run_routine({ir::Op::eigh, attributes, in, out, may_stop}).fault;
+  };
+  Array<double> values = empty<double>({300}), vectors = empty<double>({300, 300}), there = values, also = vectors;
+  CHECK(eigh(300, true, values, vectors) == ir::Fault::none);  // long enough for a thread of its own
+  CHECK(eigh(300, false, there, also) == ir::Fault::none);     // here
+  CHECK(values.data == there.data);
+  CHECK(vectors.data == also.data);
+
+  const std::int64_t n = 1000;
+  Array<double> untouched = empty<double>({n}), square = empty<double>({n, n});
+  std::chrono::steady_clock::time_point asked;
+  std::thread stopper([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    asked = std::chrono::steady_clock::now();
+    request_stop();
+  });
+  const ir::Fault fault = eigh(n, true, untouched, square);
+  const auto answered = std::chrono::steady_clock::now();
+  stopper.join();
+  clear_stop();
+  CHECK(fault == ir::Fault::stopped);
+  CHECK(answered - asked < std::chrono::milliseconds(500));
+  CHECK(std::all_of(square.data.begin(), square.data.end(), [](double x) { return x == 0; }));
 }

@@ -26,6 +26,7 @@ _builtins = {getattr(builtins, name) for name in (
     "abs all any bool bytes callable chr complex delattr dict divmod enumerate filter float format frozenset getattr hasattr hash int isinstance "
     "issubclass iter len list map max min next object ord pow property range repr reversed round set setattr slice sorted staticmethod "
     "classmethod str sum super tuple type zip NotImplemented Ellipsis __build_class__").split()}
+_stdlib = getattr(sys, "stdlib_module_names", frozenset())  # of Python 3.10 and later; without it what runs of the library is refused
 _descriptors = (types.GetSetDescriptorType, types.MemberDescriptorType, type(collections.namedtuple("_Pair", "a").a))
 _values = (type(None), bool, int, float, complex, str, bytes, range, slice, type(...), type(NotImplemented))
 # Whose values never change, or are watched by C++.
@@ -43,7 +44,7 @@ def _trusted_module(name):
 
 
 def _standard(name):
-    return _trusted_module(name) or _root(name) in sys.stdlib_module_names and name != "__main__"
+    return _trusted_module(name) or _root(name) in _stdlib and name != "__main__"
 
 
 def _trusted_code(code):
@@ -307,7 +308,7 @@ class Watch:
                 _braze.refuse_trace(self.problem)
             if code in self._known:
                 return
-            _braze.refuse_trace(f"it calls {code.co_qualname}, which is not known before")
+            _braze.refuse_trace(f"it calls {getattr(code, 'co_qualname', code.co_name)}, which is not known before")
         else:
             module = getattr(argument, "__module__", None)
             if module is not None and not _trusted_module(module) and module != "_braze":
