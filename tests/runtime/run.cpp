@@ -246,7 +246,8 @@ TEST_CASE("light work stays on the caller and heavy work is shared, as was learn
   });
   CHECK(ranges(heavy, 100) == 1);  // on first sight a hundred elements
   CHECK(ranges(heavy, 100) >= 12);
-  for (int again = 0; again < 100 && seen_threads.size() < 2; ++again) ranges(heavy, 100);  // a busy machine wakes no second one in 10 ms
+  for (int again = 0; again < 100 && seen_threads.size() < 2; ++again)
+    ranges(heavy, 100);  // a busy machine wakes no second one in 10 ms
   CHECK(seen_threads.size() >= 2);
   CHECK(ranges(heavy, 5) == 5);
   CHECK(ranges(heavy, 1) == 1);
