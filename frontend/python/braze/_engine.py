@@ -1,9 +1,13 @@
 """What laziness shows on demand: eager scopes, compiled functions, why the engine did what it did."""
+import collections
 import contextlib
 import functools
+import threading
+import types
+import weakref
 
 from . import _braze
-from ._braze import Tensor
+from ._braze import Size, Tensor
 from ._watch import Watch
 
 
@@ -65,31 +69,59 @@ def _flatten(nest, out=None):
     if isinstance(nest, Tensor):
         out.append(nest)
         return out, _place
-    if isinstance(nest, (tuple, list)):
+    if _is_row(nest):
         parts = [_flatten(item, out)[1] for item in nest]
         return out, type(nest)(*parts) if hasattr(nest, "_fields") else type(nest)(parts)
-    if isinstance(nest, dict):
+    if type(nest) is dict:
         return out, {key: _flatten(value, out)[1] for key, value in nest.items()}
     return out, nest
+
+
+def _is_row(nest):
+    return type(nest) in (tuple, list) or (isinstance(nest, tuple) and hasattr(nest, "_fields"))
 
 
 def _refill(nest, tensors):
     if nest is _place:
         return next(tensors)
-    if isinstance(nest, (tuple, list)):
+    if _is_row(nest):
         parts = [_refill(item, tensors) for item in nest]
         return type(nest)(*parts) if hasattr(nest, "_fields") else type(nest)(parts)
-    if isinstance(nest, dict):
+    if type(nest) is dict:
         return {key: _refill(value, tensors) for key, value in nest.items()}
     return nest
 
 
+_plain = (type(None), bool, int, str, bytes, range, type(...), type(NotImplemented), Size, _braze.dtype)
+
+
 def _key(nest):
-    if isinstance(nest, (tuple, list)):
+    """What stands for all nests that are alike: numbers by their bits, objects by identity. A TypeError where that says too little."""
+    if _is_row(nest):
         return type(nest), tuple(_key(item) for item in nest)
-    if isinstance(nest, dict):
-        return dict, tuple((key, _key(value)) for key, value in nest.items())
-    return type(nest), nest
+    if type(nest) is dict:
+        return dict, tuple((_key(key), _key(value)) for key, value in nest.items())
+    if type(nest) in (float, complex):
+        return type(nest), repr(nest)
+    if type(nest) in _plain or nest is _place or type(nest).__eq__ is object.__eq__ or isinstance(nest, (type, types.FunctionType)):
+        return type(nest), nest
+    raise TypeError(f"a {type(nest).__qualname__} may be equal to another")
+
+
+def _key_or_none(nest):
+    try:
+        return _key(nest)
+    except TypeError:
+        return None
+
+
+def _is_plain(nest):
+    """Whether what surrounds the tensors of a result may be given again at each call."""
+    if _is_row(nest):
+        return all(map(_is_plain, nest))
+    if type(nest) is dict:
+        return all(map(_is_plain, nest)) and all(map(_is_plain, nest.values()))
+    return nest is _place or type(nest) in _plain or type(nest) in (float, complex)
 
 
 def compile(model=None, *, fullgraph=False, dynamic=None, backend="braze", mode=None, options=None, disable=False):
@@ -102,7 +134,8 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend="braze", mode=
     from train() to eval(), a global gets another value), the step is recorded anew.
 
     A function through which derivatives pass runs as it is, recorded at each call, where that could give something else:
-      * it returns a tensor that a gradient can still be asked of, or gets one that requires grad;
+      * it returns a tensor that a gradient can still be asked of, or gets one that requires grad; it returns objects beside tensors, numbers
+        and texts, changes a list or a dict that it was given, or raises;
       * it needs a value (loss.item(), an `if` on a tensor), draws from Python's or NumPy's generators, reads the clock, prints;
       * it changes objects of Python that were there before (a list of losses, a count, scheduler.step());
       * it uses objects whose state Python does not show: NumPy arrays, iterators, files, classes written in C;
@@ -114,7 +147,7 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend="braze", mode=
                                         disable=disable)
     if disable:
         return model
-    by_rest = {}  # a recorded function for each set of what is no tensor
+    by_rest = collections.OrderedDict()  # a recorded function for each set of what is no tensor, the latest ones
 
     @functools.wraps(model)
     def run(*args, **kwargs):
@@ -122,14 +155,26 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend="braze", mode=
         try:
             key = _key(nest)
             entry = by_rest.get(key)
-        except TypeError:  # an argument that cannot be hashed
+        except TypeError:  # an argument that has no key, or one that cannot be hashed
             return model(*args, **kwargs)
         if entry is None:
             entry = by_rest[key] = _Recorded(model, nest)
-        return entry(tensors)
+            if len(by_rest) > _most_kept:
+                by_rest.popitem(last=False)
+        return entry(tensors, args, kwargs)
 
     run._torchdynamo_orig_callable = model
     return run
+
+
+_most_kept = 64
+
+
+class _AsItIs:
+    """A result that no trace gave."""
+
+    def __init__(self, result):
+        self.result = result
 
 
 class _Recorded:
@@ -137,26 +182,41 @@ class _Recorded:
 
     def __init__(self, function, nest):
         self._function, self._nest = function, nest
-        self._results = {}  # the shape of the result by its number of tensors
-        self._compiled = _braze.CompiledFunction(self._record)
+        self._calls = threading.local()
+        myself = weakref.ref(self)  # no cycle through C++, which Python could not collect
+        self._compiled = _braze.CompiledFunction(lambda tensors: myself()._record(tensors))
 
     def _record(self, tensors):
+        if not _braze.is_noted():  # it runs as it is, on what the caller gave
+            args, kwargs = self._calls.given
+            result = self._function(*args, **kwargs)
+            _braze.serve(_AsItIs(result))
+            return _flatten(result)[0]
         args, kwargs = _refill(self._nest, iter(tensors))
 
         def call():
-            return self._kept(self._function(*args, **kwargs))
-        if not _braze.is_noted():
-            return call()
+            result = self._function(*args, **kwargs)
+            inside, rest = _flatten((args, kwargs))
+            if len(inside) != len(tensors) or any(a is not b for a, b in zip(inside, tensors)) or _key_or_none(rest) != key:
+                _braze.note_refusal("it changes a list or a dict that it was given")
+            results, nest = _flatten(result)
+            if not _is_plain(nest):
+                _braze.note_refusal("it returns objects beside tensors, numbers and texts")
+            _braze.serve(nest)
+            return results
+        key = _key(self._nest)
         return Watch(self._function, self._nest).record(call) or []
 
-    def _kept(self, result):
-        tensors, nest = _flatten(result)
-        self._results[len(tensors)] = nest
-        return tensors
+    def __call__(self, tensors, args, kwargs):
+        before = getattr(self._calls, "given", None)
+        self._calls.given = args, kwargs
+        try:
+            results = self._compiled(tensors)
+        finally:
+            self._calls.given = before
+        nest = _braze.served()
+        return nest.result if isinstance(nest, _AsItIs) else _refill(nest, iter(results))
 
-    def __call__(self, tensors):
-        results = self._compiled(tensors)
-        return _refill(self._results[len(results)], iter(results))
 
 
 # ---- running scripts that import torch ----

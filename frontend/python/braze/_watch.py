@@ -7,6 +7,7 @@ put back and refused afterwards. So a function that cannot be watched as a whole
 import builtins
 import collections
 import dis
+import enum
 import functools
 import os
 import sys
@@ -31,6 +32,12 @@ _descriptors = (types.GetSetDescriptorType, types.MemberDescriptorType, type(col
 _values = (type(None), bool, int, float, complex, str, bytes, range, slice, type(...), type(NotImplemented))
 # Whose values never change, or are watched by C++.
 _own_types = {value for value in vars(_braze).values() if isinstance(value, type)} | {type(_braze._functions[""]["eval"])}
+# Of classes, what Python keeps for itself.
+_machinery = set("_abc_impl __module__ __dict__ __weakref__ __doc__ __qualname__ __annotations__ __annotate__ __parameters__ __orig_bases__ __slots__ "
+                 "__abstractmethods__ __hash__ __firstlineno__ __static_attributes__ __dataclass_fields__ __dataclass_params__ __match_args__".split())
+# Of braze: they change what is no object of the function's, or read settings that no trace holds.
+_of_the_process = {"set_default_dtype", "set_default_device", "set_default_tensor_type", "set_num_threads", "get_num_threads", "set_printoptions"}
+_reads_settings = {"state_dict", "__repr__", "__getstate__", "__setstate__", "load_state_dict", "add_param_group"}
 # What stands for all that a trace does not see: settings that an update reads anew at each call, a namespace taken as a whole.
 _unseen = {"param_groups", "__dict__", "__globals__", "__closure__"}
 
@@ -67,6 +74,7 @@ class Watch:
         self._dicts, self._sizes, self._lists, self._sets, self._cells = [], [], [], [], []
         self._settings = []  # of optimizers, which updates read at each call
         self._seen, self._known, self._open = {}, set(), list(roots)
+        self._states = set()  # tensors of optimizers, whose updates may replace their memory
         self._methods = {}  # by their code: walked when one is called, before it runs
         from .nn.modules import hooks
         self._open += [hooks.global_forward, hooks.global_forward_pre, hooks.global_backward]
@@ -86,7 +94,7 @@ class Watch:
                 self.problem = self.problem or str(e)
 
     def _walk(self, value):
-        if isinstance(value, _values) or id(value) in self._seen:
+        if isinstance(value, enum.Enum) or (isinstance(value, _values) and not hasattr(value, "__dict__")) or id(value) in self._seen:
             return
         self._seen[id(value)] = value
         if isinstance(value, Tensor):
@@ -97,7 +105,9 @@ class Watch:
         elif isinstance(value, types.MethodType):
             self._open += [value.__self__, value.__func__]
         elif isinstance(value, functools.partial):
-            self._open += [value.func, *value.args, *value.keywords.values()]
+            self._attributes(value, "func", "args")
+            self._dict(value.keywords)
+            self._dict(value.__dict__)
         elif isinstance(value, (staticmethod, classmethod)):
             self._open.append(value.__func__)
         elif isinstance(value, property):
@@ -120,6 +130,11 @@ class Watch:
             raise _Unwatchable(f"it uses {getattr(value, '__module__', '')}.{_shown(value)}()")
         self._open.append(owner)
 
+    def _attributes(self, value, *names):
+        for name in names:
+            self._dicts.append((value, name, getattr(value, name)))
+            self._open.append(getattr(value, name))
+
     def _function(self, function):
         for cell in function.__closure__ or ():
             try:
@@ -132,7 +147,11 @@ class Watch:
                 self._open.append(function.__wrapped__)
             self._known.add(function.__code__)
         elif not _standard(function.__module__):  # whose code is refused when it runs, where it is not pure
-            self._open += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+            self._attributes(function, "__defaults__")
+            self._dicts += [(function, "__kwdefaults__", function.__kwdefaults__), (function, "__code__", function.__code__)]
+            if function.__kwdefaults__ is not None:
+                self._dict(function.__kwdefaults__)
+            self._dict(function.__dict__)
             self._code(function.__code__, function.__globals__)
 
     def _code(self, code, names):
@@ -143,8 +162,10 @@ class Watch:
             if step.opname in ("LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL", "DELETE_GLOBAL"):
                 module = self._name(names, step.argval)
             elif step.opname in ("LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR"):
-                if step.argval in _unseen:
+                if step.argval in _unseen or step.argval in _of_the_process:
                     raise _Unwatchable(f"{code.co_name} asks for {step.argval}")
+                # A derivative of what the function makes itself is one, too.
+                self.trains = self.trains or step.argval in ("backward", "requires_grad_")
                 module = self._name(vars(module), step.argval) if module is not None else None
             elif step.opname == "IMPORT_NAME" and not _trusted_module(step.argval):
                 raise _Unwatchable(f"{code.co_name} imports {step.argval}")
@@ -185,9 +206,10 @@ class Watch:
             if each.__dict__.get("__slots__"):
                 raise _Unwatchable(f"{each.__qualname__} has slots")
             self._sizes.append((each, len(each.__dict__)))
+            if type(each) is not type:
+                self._open.append(type(each))
             for name, value in each.__dict__.items():
-                machinery = name == "_abc_impl" or (name.startswith("__") and not isinstance(value, (types.FunctionType, staticmethod, classmethod)))
-                if machinery or isinstance(value, _descriptors):
+                if name in _machinery or isinstance(value, _descriptors):
                     continue
                 self._dicts.append((each, name, value))
                 for part in (value.fget, value.fset, value.fdel) if isinstance(value, property) else (getattr(value, "__func__", value),):
@@ -218,12 +240,14 @@ class Watch:
         elif _root(cls.__module__) != "braze" and (not hasattr(value, "__dict__") or _standard(cls.__module__)) and cls is not types.SimpleNamespace:
             raise _Unwatchable(f"it uses a {cls.__module__}.{cls.__qualname__}")
         self._open.append(cls)
+        if cls.__module__ != "builtins" and not _trusted_module(cls.__module__):
+            self._dicts.append((value, "__class__", cls))
         own = getattr(value, "__dict__", None)
         if type(own) is dict and not isinstance(value, Optimizer):
             self._dict(own)
 
     def _dict(self, value):
-        self._sizes.append((value, len(value)))
+        self._sizes.append((value, tuple(value)))
         for key, each in value.items():
             self._dicts.append((value, key, each))
             self._open += [key, each]
@@ -234,6 +258,7 @@ class Watch:
 
     def _optimizer(self, optimizer):
         own = vars(optimizer)
+        self._states.update(id(each) for state in optimizer.state.values() if isinstance(state, dict) for each in state.values())
         for name, value in own.items():
             if name == "_stepped":
                 continue
@@ -242,7 +267,7 @@ class Watch:
                 self._open.append(value)
         self._lists.append((optimizer.param_groups, list(optimizer.param_groups)))
         for group in optimizer.param_groups:
-            self._sizes.append((group, len(group)))
+            self._sizes.append((group, tuple(group)))
             for name, value in group.items():
                 number = isinstance(value, _values) or (isinstance(value, tuple) and all(isinstance(each, _values) for each in value))
                 (self._settings if number else self._dicts).append((group, name, value))
@@ -253,7 +278,16 @@ class Watch:
 
     def record(self, function):
         """Calls the function while it is traced; what it returns, or None where it was refused."""
-        if not (self.trains and _braze.is_grad_enabled()):
+        tracked = _braze.is_grad_enabled()
+        try:
+            return self._record(function, tracked)
+        finally:
+            if _braze.is_grad_enabled() != tracked:
+                _braze.set_grad_enabled(tracked)
+                _braze.note_refusal("it changes the grad mode")
+
+    def _record(self, function, tracked):
+        if not (self.trains and tracked):
             return self._record_alone(function)
         _braze.expect_derivatives()
         if self.problem:
@@ -279,15 +313,22 @@ class Watch:
         return result
 
     def _record_watched(self, function):
+        for value in self._seen.values():
+            if isinstance(value, Tensor) and id(value) not in self._states:
+                _braze.see_tensor(value)
         before = sys.getprofile()
         sys.setprofile(self._profile)
         try:
             result = function()
+        except Exception as e:
+            sys.setprofile(before)
+            self._put_back()
+            if not _braze.trace_is_refused():
+                _braze.note_refusal(f"it raises {type(e).__name__}", for_now=True)  # and does again, with all that it does before
+            return None
         except BaseException:
             sys.setprofile(before)
             self._put_back()
-            if _braze.trace_is_refused():
-                return None
             raise
         sys.setprofile(before)
         changed = self._put_back()
@@ -299,6 +340,9 @@ class Watch:
 
     def _profile(self, frame, event, argument):
         code = frame.f_code
+        if event == "call" and _trusted_code(code) and (code.co_name in _reads_settings and "optim" in code.co_filename
+                                                        or "lr_scheduler" in code.co_filename):
+            _braze.refuse_trace(f"it calls {code.co_name}() of an optimizer or a scheduler")
         if event not in ("call", "c_call") or _trusted_code(code) or _trusted_module(frame.f_globals.get("__name__")):
             return
         if event == "call":
@@ -333,18 +377,27 @@ class Watch:
                 if names.__dict__.get(name, _missing) is not value:
                     setattr(names, name, value)
                     changed = f"{names.__qualname__}.{name}"
+            elif not isinstance(names, dict):
+                if getattr(names, name, _missing) is not value:
+                    setattr(names, name, value)
+                    changed = name
             elif names.get(name, _missing) is not value:
                 changed = f"'{name}'" if isinstance(name, str) else "a dict"
                 if value is _missing:
                     del names[name]
                 else:
                     names[name] = value
-        for value, count in self._sizes:
+        for value, keys in self._sizes:
             if isinstance(value, type):
-                changed = changed if len(value.__dict__) == count else f"attributes of {value.__qualname__}"
-            elif len(value) != count:
+                changed = changed if len(value.__dict__) == keys else f"attributes of {value.__qualname__}"
+            elif len(value) != len(keys):
                 known = {name for names, name, _ in self._dicts + self._settings if names is value}
                 for name in [name for name in value if name not in known]:
                     changed = f"'{name}'" if isinstance(name, str) else "a dict"
                     del value[name]
+            if not isinstance(value, type) and tuple(value) != keys:
+                items = [(key, value[key]) for key in keys]
+                value.clear()
+                value.update(items)
+                changed = changed or "the order of a dict"
         return changed
