@@ -53,6 +53,8 @@ class Orderer {
   };
 
   Number memory_of(Value stored);
+  // An earlier group puts it out, as is done with a number that something takes from or writes over.
+  bool made(Value stored) const;
   double bytes_of(const ir::Type& type) const;
   void read(Number item, Value stored);
   void add_group(Number item, const Group& group);
@@ -102,6 +104,11 @@ Number Orderer::memory_of(Value stored) {
   return at->second;
 }
 
+bool Orderer::made(Value stored) const {
+  const auto at = numbers_.find(std::uint64_t{stored.node} << 32 | stored.result);
+  return at != numbers_.end() && memory_[at->second].maker != none;
+}
+
 void Orderer::read(Number item, Value stored) {
   const Number memory = memory_of(stored);
   std::vector<Number>& readers = memory_[memory].readers;
@@ -118,8 +125,9 @@ void Orderer::add_group(Number number, const Group& group) {
     item.may_fault = item.may_fault || may_fault(node);
     for (std::size_t i = 0; i < node.in.size(); ++i) {
       const Value in = node.in[i];
-      if (is_immediate(graph_.node(in)) || (!reads_whole(node, i) && inside_[in.node] == number)) continue;
-      read(number, stored_value(graph_, in));
+      const Value stored = stored_value(graph_, in);
+      if ((is_immediate(graph_.node(in)) && !made(stored)) || (!reads_whole(node, i) && inside_[in.node] == number)) continue;
+      read(number, stored);
     }
   }
   for (const Value output : group.outputs) {

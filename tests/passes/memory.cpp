@@ -272,3 +272,20 @@ graph f(%x: f32[n, k], %w: f32[k, k], %g: f32[n, k]) {
     if (group.outputs.size() > 1) CHECK(dots == 0);  // the first dot's value leaves no kernel
   }
 }
+
+TEST_CASE("a number that something takes from is put into memory before, whatever the order") {
+  const auto module = planned(R"(braze.ir 1
+graph f(%x: f32[n], %s: f32[] scalar, %i: i64[], %j: i64[k]) {
+  %0 = take %s, %i : f32[]
+  %1 = cast %0 : i64[]
+  %2 = expand %1 {shape = [k]} : i64[k]
+  %3 = remainder %2, %j : i64[k]
+  %4 = exp %s : f32[]
+  %5 = expand %4 {shape = [k]} : f32[k]
+  %6 = put %x, %3, %5 {combine = minimum} : f32[n]
+  return %6
+})",
+                              {4, 0});
+  verify(module);  // the groups, in their order
+  CHECK(module.groups.size() >= 3);
+}

@@ -738,3 +738,21 @@ def test_a_compiled_function_dies_with_its_model():
     seen = make()
     gc.collect()
     assert seen() is None
+
+
+def test_a_tensor_from_outside_that_is_returned_is_that_tensor():
+    kept = T.arange(6.).reshape(2, 3)
+
+    def f(x):
+        kept[0] = kept[0] + x
+        return kept.to(T.float32), x + 1
+    given = T.compile(f)
+    for _ in range(3):
+        assert given(T.ones(3))[0] is kept
+    assert kept.tolist() == [[3, 4, 5], [3, 4, 5]]
+    same = T.compile(lambda x: (x, x + 1))
+    with T.explain(kinds="compile") as notes:
+        for _ in range(3):
+            x = T.ones(3)
+            assert same(x)[0] is x
+    assert "as it is" not in notes.text

@@ -2,6 +2,7 @@
 import collections
 import contextlib
 import functools
+import sys
 import threading
 import types
 import weakref
@@ -108,6 +109,16 @@ def _key(nest):
     raise TypeError(f"a {type(nest).__qualname__} may be equal to another")
 
 
+def _held_elsewhere(results, arguments):
+    """Whether one of the tensors, none of the arguments, is known to others than the result and this list: then it is to be the very object."""
+    times = collections.Counter(map(id, results))
+    known = set(map(id, arguments))
+    for tensor in results:
+        if id(tensor) not in known and sys.getrefcount(tensor) > 2 * times[id(tensor)] + 2:
+            return True
+    return False
+
+
 def _key_or_none(nest):
     try:
         return _key(nest)
@@ -202,6 +213,8 @@ class _Recorded:
             results, nest = _flatten(result)
             if not _is_plain(nest):
                 _braze.note_refusal("it returns objects beside tensors, numbers and texts")
+            elif _held_elsewhere(results, tensors):
+                _braze.note_refusal("it returns a tensor that somebody has already")
             _braze.serve(nest)
             return results
         key = _key(self._nest)
@@ -225,7 +238,6 @@ def as_torch():
     """From now on `import torch` gives Braze. Refused if the real one is loaded."""
     import importlib.abc
     import importlib.util
-    import sys
     import braze
     loaded = sys.modules.get("torch")
     if loaded is not None and loaded is not braze:
