@@ -146,6 +146,9 @@ Outcome run_both(const ir::Kernel& kernel, test::Launch launch, const std::vecto
 }  // namespace
 
 TEST_CASE("The printed text of every primitive computes the interpreter's bits", "[cuda]") {
+#if defined(__SANITIZE_THREAD__)
+  SKIP("ThreadSanitizer cannot map what belongs to a library that is loaded below the one before");
+#endif
   const std::vector<ir::Instruction> instructions = test::all_instructions();
   const ir::Kernel kernel = test::kernel_of(instructions);
   constexpr std::size_t rounds = 24;
@@ -182,6 +185,9 @@ TEST_CASE("The printed text of every primitive computes the interpreter's bits",
 }
 
 TEST_CASE("The printed text of every golden kernel computes the interpreter's bits", "[cuda]") {
+#if defined(__SANITIZE_THREAD__)
+  SKIP("ThreadSanitizer cannot map what belongs to a library that is loaded below the one before");
+#endif
   struct Case {
     const char* file;
     Arguments arguments;
