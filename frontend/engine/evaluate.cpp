@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "frontend/engine/engine.h"
@@ -79,6 +80,30 @@ class Flight {
   bool landed_ = false;
 };
 
+// A walk whose vectors keep their memory from one evaluation of a thread to the next. Taken while it is in use, since evaluating may
+// record (a host executor, a log sink), and recording may evaluate.
+class ReusedWalk {
+ public:
+  ReusedWalk() : walk_(std::exchange(spare(), {})) {
+    if (!walk_) walk_ = std::make_unique<Walk>();
+  }
+  ~ReusedWalk() {
+    if (walk_->nodes.size() > most_kept) return;
+    walk_->clear();
+    spare() = std::move(walk_);
+  }
+  ReusedWalk(const ReusedWalk&) = delete;
+  Walk& operator*() { return *walk_; }
+
+ private:
+  static constexpr std::size_t most_kept = 1024;
+  static std::unique_ptr<Walk>& spare() {
+    thread_local std::unique_ptr<Walk> walk;
+    return walk;
+  }
+  std::unique_ptr<Walk> walk_;
+};
+
 bool all_evaluated(std::span<const Value> values) {
   return std::all_of(values.begin(), values.end(), [](const Value& v) { return v->evaluated(); });
 }
@@ -134,8 +159,8 @@ std::int64_t kernels_of(const ir::Program& program) {
 void evaluate_all(std::span<const Value> values, const WalkOptions& options) {
   counters().recorded.fetch_add(static_cast<std::uint64_t>(std::exchange(thread_state.recorded_since_evaluation, 0)),
                                 std::memory_order_relaxed);
-  // Not thread_local: evaluating may record (a host executor, a log sink), and recording may evaluate.
-  Walk found;
+  ReusedWalk reused;
+  Walk& found = *reused;
   std::unique_lock lock(engine_state().mutex);
   if (!walk_when_free(lock, values, options, found)) return;
   Flight flight(found);

@@ -90,37 +90,71 @@ Host::Line current_line() {
 
 // ---- evaluating ----
 
-// Python's handler only notes a signal; ours also stops what runs, and then calls it.
-struct sigaction python_handler;
+// Python's handler only notes a signal; ours also stops what runs, and then calls Python's. Ours stays once it is there, since a
+// system call takes as long as recording an op; what others have put there it replaces for the time of an evaluation only.
+struct sigaction noting_handler, foreign_handler;
+volatile std::sig_atomic_t evaluating = 0;  // on the main thread
+
+bool is_ignored(const struct sigaction& handler) {
+  return !(handler.sa_flags & SA_SIGINFO) && (handler.sa_handler == SIG_IGN || handler.sa_handler == SIG_DFL);
+}
+
+void call(const struct sigaction& handler, int signal, siginfo_t* info, void* context) {
+  if (handler.sa_flags & SA_SIGINFO)
+    handler.sa_sigaction(signal, info, context);
+  else if (!is_ignored(handler))
+    handler.sa_handler(signal);
+}
+
+void stop_and_note(int signal, siginfo_t* info, void* context) {
+  if (evaluating) request_stop();
+  call(noting_handler, signal, info, context);
+}
 
 void stop_and_pass_on(int signal, siginfo_t* info, void* context) {
   request_stop();
-  if (python_handler.sa_flags & SA_SIGINFO)
-    python_handler.sa_sigaction(signal, info, context);
-  else if (python_handler.sa_handler != SIG_DFL && python_handler.sa_handler != SIG_IGN)
-    python_handler.sa_handler(signal);
+  call(foreign_handler, signal, info, context);
+}
+
+void install(void (*handler)(int, siginfo_t*, void*)) {
+  struct sigaction ours{};
+  ours.sa_sigaction = handler;
+  ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigaction(SIGINT, &ours, nullptr);
 }
 
 unsigned long main_thread = 0;
 
+enum class Signals : std::uint8_t { left_alone, noted, passed_on };
+
+Signals watch_signals() {
+  struct sigaction now;
+  sigaction(SIGINT, nullptr, &now);
+  if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == stop_and_note) return Signals::noted;
+  if (is_ignored(now)) return Signals::left_alone;
+  if (!noting_handler.sa_handler) noting_handler = now;
+  if (now.sa_handler == noting_handler.sa_handler) {
+    install(stop_and_note);
+    return Signals::noted;
+  }
+  foreign_handler = now;
+  install(stop_and_pass_on);
+  return Signals::passed_on;
+}
+
 struct Pause {
   PyThreadState* state = nullptr;
-  bool handles_signals = false;
+  bool on_main_thread = false;
+  Signals signals = Signals::left_alone;
 };
 thread_local Pause pause;
 
 void* enter() {
   if (!PyGILState_Check()) return nullptr;  // a thread of the host's own, or an evaluation inside an evaluation
-  pause.handles_signals = PyThread_get_thread_ident() == main_thread;
-  if (pause.handles_signals) {
-    struct sigaction ours{};
-    ours.sa_sigaction = stop_and_pass_on;
-    ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
-    sigaction(SIGINT, nullptr, &python_handler);
-    const bool ignored =
-        !(python_handler.sa_flags & SA_SIGINFO) && (python_handler.sa_handler == SIG_IGN || python_handler.sa_handler == SIG_DFL);
-    pause.handles_signals = !ignored;
-    if (!ignored) sigaction(SIGINT, &ours, nullptr);
+  pause.on_main_thread = PyThread_get_thread_ident() == main_thread;
+  if (pause.on_main_thread) {
+    pause.signals = watch_signals();
+    evaluating = 1;
   }
   pause.state = PyEval_SaveThread();
   return &pause;
@@ -128,9 +162,10 @@ void* enter() {
 
 void leave(void* entered) {
   if (!entered) return;
-  if (pause.handles_signals) {
-    sigaction(SIGINT, &python_handler, nullptr);
-    clear_stop();
+  if (pause.on_main_thread) {
+    evaluating = 0;
+    if (pause.signals == Signals::passed_on) sigaction(SIGINT, &foreign_handler, nullptr);
+    if (pause.signals != Signals::left_alone) clear_stop();
   }
   PyEval_RestoreThread(pause.state);
 }

@@ -129,6 +129,17 @@ x = x[:, :300]
 """, 0.5)
 
 
+def test_interrupt_is_answered_where_its_handler_was_set_anew():
+    """Which takes away the engine's own."""
+    interrupted("""
+signal.signal(signal.SIGINT, signal.default_int_handler)
+y = x = T.ones(2000, 2000)
+for _ in range(60):
+    y = y @ x * 1e-4
+x = x[:, :300]
+""", 0.5)
+
+
 def test_interrupt_stops_a_compilation():
     interrupted("""
 y = x
