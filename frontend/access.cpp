@@ -171,9 +171,9 @@ engine::Value read(const TensorImpl& tensor, ir::Location where) {
   return expand(reshape(permute(stored, order, where), with_ones, where), g.sizes, where);
 }
 
-void require_writable(const TensorImpl& tensor) {
-  require_no_leaf(tensor);
-  tensor.storage->require_writable();
+namespace {
+
+void require_each_once(const TensorImpl& tensor) {
   if (!tensor.geometry) return;
   const Geometry& g = *tensor.geometry;
   require(
@@ -181,6 +181,14 @@ void require_writable(const TensorImpl& tensor) {
       "unsupported operation: more than one element of the written-to tensor refers to a single memory location (sizes {}, strides "
       "{}). Please clone() the tensor before performing the operation.",
       sizes_text(g.sizes), sizes_text(g.strides));
+}
+
+}  // namespace
+
+void require_writable(const TensorImpl& tensor) {
+  require_no_leaf(tensor);
+  tensor.storage->require_writable();
+  require_each_once(tensor);
 }
 
 namespace {
@@ -349,6 +357,13 @@ engine::Value read_at(const TensorImpl& tensor, const engine::Value& positions, 
 void write_at(TensorImpl& tensor, const engine::Value& positions, const engine::Value& values, ir::Put::Combine combine,
               ir::Location where) {
   require_writable(tensor);
+  write_at_repeated(tensor, positions, values, combine, where);
+}
+
+void write_at_repeated(TensorImpl& tensor, const engine::Value& positions, const engine::Value& values, ir::Put::Combine combine,
+                       ir::Location where) {
+  require_no_leaf(tensor);
+  tensor.storage->require_writable();
   for (const ir::Extent& e : positions.type().shape)
     if (e.number() == 0) return;
   if (is_complex(tensor.dtype())) {
@@ -356,8 +371,8 @@ void write_at(TensorImpl& tensor, const engine::Value& positions, const engine::
     require<NotImplementedError>(combine == assign || combine == add,
                                  "reducing into a tensor of '{}' is not implemented but by sums", info(tensor.dtype()).scalar_name);
     const Tensor reals = stored_pairs(tensor);
-    write_at(*reals.impl(), pair_positions(positions, where), tensor.conjugate ? conjugated(values, where) : values, combine,
-             where);
+    write_at_repeated(*reals.impl(), pair_positions(positions, where), tensor.conjugate ? conjugated(values, where) : values,
+                      combine, where);
     tensor.cut = reals.impl()->cut;
     return;
   }

@@ -202,8 +202,24 @@ bool masks_alone(std::span<const Index> indices) {
 // A single value fills as masked_fill_ does, which takes no other masks.
 void require_masks(std::span<const Index> indices) {
   for (const Index& i : indices)
-    require(i.kind != Index::Kind::tensor || i.tensor.dtype() == DType::boolean || !is_mask(i.tensor),
-            "masked_fill_ only supports boolean masks, but got mask with dtype {}", cpp_type(i.tensor.dtype()));
+    if (i.kind == Index::Kind::tensor && is_mask(i.tensor) && i.tensor.dtype() != DType::boolean)
+      fail("masked_fill_ only supports boolean masks, but got mask with dtype {}", cpp_type(i.tensor.dtype()));
+}
+
+constexpr std::string_view put_example = "tensor[indices] = tensor", fill_example = "tensor[mask] = scalar";
+
+// PyTorch puts a tensor, of which one element under a mask then fills, and fills with a number.
+void warn_of_expanded(const Geometry& written, std::span<const Index> indices, const In& value, bool fills) {
+  if (indices.size() == 1 && indices[0].kind == Index::Kind::boolean) return;  // x[True] = v assigns all of it
+  const auto one_vector = [&] {
+    return std::count_if(indices.begin(), indices.end(), [](const Index& i) {
+             return i.kind == Index::Kind::boolean || (i.kind == Index::Kind::tensor && i.tensor.dim() > 0);
+           }) == 1;
+  };
+  const bool by_index = value.is_scalar() && !fills && one_vector();
+  if (by_index) warn_where_expanded(written, "index_fill_", fill_example);
+  if (!by_index && !(fills && value.is_scalar())) warn_where_expanded(written, "index_put_", put_example);
+  if (fills) warn_where_expanded(written, "masked_fill_", fill_example);
 }
 
 // What basic indices name: filled with one value, copied where nothing repeats, else written with the value expanded, of which
@@ -293,10 +309,8 @@ Tensor& Tensor::index_assign(std::span<const Index> indices, const In& value) {
   // One value under a mask needs no count: nothing is evaluated.
   if (scalar && indices.size() == 1 && indices[0].kind == Index::Kind::tensor && indices[0].tensor.dtype() == DType::boolean &&
       indices[0].tensor.sizes() == sizes() && dim() > 0) {
-    const Tensor one =
-        value.is_scalar() ? full({}, value.scalar(), {dtype()}) : value.tensor().reshape({}).to(dtype(), value.where());
-    return write_in_place(
-        *this, braze::where(In(indices[0].tensor, value.where()), In(one, value.where()), In(*this, value.where())), value.where());
+    warn_of_expanded(checked(*this).layout(), indices, value, true);
+    return fill_masked(*this, indices[0].tensor, value);
   }
   const Resolved r = Resolver(*this, indices).run();
   if (r.tensors.empty()) {
@@ -309,8 +323,9 @@ Tensor& Tensor::index_assign(std::span<const Index> indices, const In& value) {
   require_no_overlap(checked(*this), value);
   for (const Index& i : indices)
     if (i.kind == Index::Kind::tensor) require_no_overlap(checked(*this), In(i.tensor, value.where()));
+  warn_of_expanded(r.view, indices, value, fills);
   const engine::Value at = positions(r, value.where());
-  write_at(checked(*this), at, fitted(value, dtype(), sizes_of(at.type()), where), ir::Put::Combine::assign, where);
+  write_at_repeated(checked(*this), at, fitted(value, dtype(), sizes_of(at.type()), where), ir::Put::Combine::assign, where);
   return *this;
 }
 
@@ -327,8 +342,9 @@ Tensor& Tensor::index_put_(std::span<const Index> indices, const In& value, bool
   require_no_overlap(checked(*this), value);
   for (const Index& i : indices)
     if (i.kind == Index::Kind::tensor) require_no_overlap(checked(*this), In(i.tensor, value.where()));
+  warn_where_expanded(r.view, "index_put_", put_example);
   const engine::Value at = positions(r, value.where());
-  write_at(checked(*this), at, fitted(value, dtype(), sizes_of(at.type()), where), ir::Put::Combine::add, where);
+  write_at_repeated(checked(*this), at, fitted(value, dtype(), sizes_of(at.type()), where), ir::Put::Combine::add, where);
   return *this;
 }
 

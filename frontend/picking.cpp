@@ -310,7 +310,8 @@ Tensor& PickingMethods::index_fill_(std::int64_t dim, const Tensor& index, const
     sum.add_index(s.index.reshape(alone), s.layout.sizes[axis], s.layout.strides[axis]);
   }
   const ir::Location where = location(value.where());
-  write_at(checked(x), sum.value(), fitted(value, x.dtype(), s.sizes, where), ir::Put::Combine::assign, where);
+  warn_where_expanded(checked(x).layout(), "index_fill_", "tensor[mask] = scalar");
+  write_at_repeated(checked(x), sum.value(), fitted(value, x.dtype(), s.sizes, where), ir::Put::Combine::assign, where);
   return x;
 }
 
@@ -394,9 +395,8 @@ Tensor& PickingMethods::masked_fill_(const Tensor& mask, const In& value) {
   require(value.is_scalar() || value.tensor().dim() == 0,
           "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {} dimension(s).",
           value.is_scalar() ? 0 : value.tensor().dim());
-  const Tensor one = value.is_scalar() ? full({}, value.scalar(), {x.dtype()}) : value.tensor().to(x.dtype(), value.where());
-  const Tensor fits = mask.expand(x.sizes());
-  return write_in_place(x, where(In(fits, value.where()), In(one, value.where()), In(x, value.where())), value.where());
+  warn_where_expanded(checked(x).layout(), "masked_fill_", "tensor[mask] = scalar");
+  return fill_masked(x, mask, value);
 }
 
 Tensor& PickingMethods::masked_scatter_(const Tensor& mask, const Tensor& source, std::source_location where) {
@@ -405,7 +405,8 @@ Tensor& PickingMethods::masked_scatter_(const Tensor& mask, const Tensor& source
           info(mask.dtype()).torch_name);
   require(source.dtype() == x.dtype(), "masked_scatter_: expected self and source to have same dtypes but got {} and {}",
           info(x.dtype()).torch_name, info(source.dtype()).torch_name);
-  // PyTorch lets it overlap, unlike the other picked writes.
+  require_writable(checked(x));
+  // PyTorch lets it overlap what it reads, unlike the other picked writes.
   const Tensor flat = (source.shares_storage(x) ? source.clone() : source).reshape({-1});
   const Tensor places = braze::nonzero(In(mask.expand(x.sizes()), where));
   require(places.size(0) <= flat.numel(),

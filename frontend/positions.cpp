@@ -1,6 +1,9 @@
 #include "frontend/positions.h"
 
 #include "braze/functions.h"
+#include "braze/host.h"
+#include "frontend/elementwise.h"
+#include "frontend/engine/host.h"
 
 namespace braze {
 
@@ -40,6 +43,31 @@ std::optional<std::int64_t> known_out_of_bounds(const Tensor& index, std::int64_
   for (const std::int64_t i : index.to_vector<std::int64_t>())
     if (i >= extent || i < (negative_counts ? -extent : 0)) return i;
   return std::nullopt;
+}
+
+void warn_where_expanded(const Geometry& written, std::string_view function, std::string_view example) {
+  bool repeats = false;
+  for (std::size_t i = 0; i < written.sizes.size(); ++i) repeats |= written.strides[i] == 0 && written.sizes[i] > 1;
+  const Host* host = engine::current_host.load(std::memory_order_acquire);
+  if (!repeats || !host || !host->warn) return;
+  host->warn(
+      fmt::format("Use of {} on expanded tensors is deprecated. Please clone() the tensor before performing this operation. This "
+                  "also applies to advanced indexing e.g. {}",
+                  function, example)
+          .c_str());
+}
+
+Tensor& fill_masked(Tensor& x, const Tensor& mask, const In& value) {
+  const Tensor one =
+      value.is_scalar() ? full({}, value.scalar(), {x.dtype()}) : value.tensor().reshape({}).to(x.dtype(), value.where());
+  Tensor target = x, where_to = mask.expand(x.sizes());
+  for (std::int64_t d = 0; d < x.dim(); ++d) {
+    if (x.stride(d) != 0 || x.size(d) <= 1) continue;
+    target = target.narrow(d, 0, 1);
+    where_to = any(In(where_to, value.where()), d, true);
+  }
+  write_in_place(target, where(In(where_to, value.where()), In(one, value.where()), In(target, value.where())), value.where());
+  return x;
 }
 
 engine::Value fitted(const In& value, DType type, const Dims& sizes, ir::Location where) {

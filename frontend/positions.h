@@ -37,6 +37,15 @@ inline constexpr std::int64_t checked_at_the_call = 1 << 16;
 // The first element outside [-extent, extent), or outside [0, extent) where negative ones do not count from the end.
 std::optional<std::int64_t> known_out_of_bounds(const Tensor& index, std::int64_t extent, bool negative_counts);
 
+// What PyTorch lets write to a tensor that shows an element more than once (masked_fill_, index_fill_, index_put_), and warns of:
+// `example` is how it is spelled with brackets.
+void warn_where_expanded(const Geometry& written, std::string_view function, std::string_view example);
+// write_at for these: an element that several positions name gets what each of them says, in order.
+void write_at_repeated(TensorImpl& tensor, const engine::Value& positions, const engine::Value& values, ir::Put::Combine combine,
+                       ir::Location where);
+// `value` (one element) where the mask is true; an element shown more than once is written where any of its masks is.
+Tensor& fill_masked(Tensor& x, const Tensor& mask, const In& value);
+
 // An operand as values of `type` broadcast to `sizes`; leading dims of one element may be dropped. Throws ShapeError as PyTorch's
 // assignment does.
 engine::Value fitted(const In& value, DType type, const Dims& sizes, ir::Location where);

@@ -4,6 +4,7 @@
 #include "braze/functions.h"
 #include "frontend/composing.h"
 #include "frontend/elementwise.h"
+#include "frontend/positions.h"
 #include "frontend/source_line.h"
 #include "frontend/view_layout.h"
 
@@ -12,12 +13,21 @@ namespace braze {
 namespace {
 
 // Whether element (i, j) of the last two dims has j - i on the kept side of the diagonal.
-Tensor triangle(const Tensor& x, std::string_view name, std::int64_t diagonal, bool lower, const std::source_location& where) {
+Tensor kept_by_triangle(const Tensor& x, std::string_view name, std::int64_t diagonal, bool lower) {
   require(x.dim() >= 2, "{}: input tensor must have at least 2 dimensions", name);
-  const SourceLine line(where);
   const Tensor rows = positions(x.size(-2)).unsqueeze(1), columns = positions(x.size(-1));
-  const Tensor kept = lower ? columns <= rows + diagonal : columns >= rows + diagonal;
-  return braze::where(kept, x.contiguous(where), zeros({}, {x.dtype()}));
+  return lower ? columns <= rows + diagonal : columns >= rows + diagonal;
+}
+
+Tensor triangle(const Tensor& x, std::string_view name, std::int64_t diagonal, bool lower, const std::source_location& where) {
+  const SourceLine line(where);
+  return braze::where(kept_by_triangle(x, name, diagonal, lower), x.contiguous(where), zeros({}, {x.dtype()}));
+}
+
+// Only what is dropped is written, so that PyTorch lets the tensor be expanded.
+Tensor& keep_triangle(Tensor& x, std::string_view name, std::int64_t diagonal, bool lower, const std::source_location& where) {
+  const SourceLine line(where);
+  return fill_masked(x, logical_not(kept_by_triangle(x, name, diagonal, lower)), In(0, where));
 }
 
 }  // namespace
@@ -29,10 +39,10 @@ Tensor ShapingMethods::triu(std::int64_t diagonal, Where where) const {
   return triangle(self_of(this), "triu", diagonal, false, where);
 }
 Tensor& ShapingMethods::tril_(std::int64_t diagonal, Where where) {
-  return write_in_place(self_of(this), tril(diagonal, where), where);
+  return keep_triangle(self_of(this), "tril", diagonal, true, where);
 }
 Tensor& ShapingMethods::triu_(std::int64_t diagonal, Where where) {
-  return write_in_place(self_of(this), triu(diagonal, where), where);
+  return keep_triangle(self_of(this), "triu", diagonal, false, where);
 }
 
 Tensor ShapingMethods::diag(std::int64_t diagonal, Where where) const {

@@ -171,3 +171,47 @@ def test_what_a_matrix_does_not_allow_is_a_lin_alg_error():
         else:
             raise AssertionError(words)
     assert error(lambda: L.eigvals(T.full((3, 3), nan)).tolist())[1].startswith("torch.linalg.eig: input tensor should not contain infs or NaNs.")
+
+
+def expanded_write(write):
+    """The values after a write to an expanded tensor, and whom PyTorch warns of."""
+    x = T.arange(3.).reshape(3, 1).expand(3, 2)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        write(x)
+        assert x[:, 0].tolist() == x[:, 1].tolist() and x._base.flatten().tolist() == x[:, 0].tolist()
+    for warning in told:
+        assert "on expanded tensors is deprecated. Please clone() the tensor before performing this operation." in str(warning.message)
+    return x[:, 0].tolist(), [str(warning.message).split()[2] for warning in told]
+
+
+def test_some_writes_to_expanded_tensors_only_warn():
+    mask = T.tensor([[True, False], [False, False], [True, True]])
+    t = T.tensor
+    for write, values, names in (
+            (lambda x: x.masked_fill_(mask, 5.), [5, 1, 5], ["masked_fill_"]),
+            (lambda x: x.masked_fill_(mask, t(5.)), [5, 1, 5], ["masked_fill_"]),
+            (lambda x: x.index_fill_(0, i(0, -1), 7.), [7, 1, 7], ["index_fill_"]),
+            (lambda x: x.index_fill_(1, i(1), t(7.)), [7, 7, 7], ["index_fill_"]),
+            (lambda x: x.index_put_((i(0, 2),), t(3.)), [3, 1, 3], ["index_put_"]),
+            (lambda x: x.index_put_((i(0, 2),), t(3.), accumulate=True), [6, 1, 8], ["index_put_"]),
+            (lambda x: x.__setitem__(i(0, 2), 4.), [4, 1, 4], ["index_fill_"]),
+            (lambda x: x.__setitem__((i(0, 2), i(0, 1)), 4.), [4, 1, 4], ["index_put_"]),
+            (lambda x: x.__setitem__((slice(0, 2), i(0, 1)), t(4.)), [4, 4, 2], ["index_put_"]),
+            (lambda x: x.__setitem__(mask, 4.), [4, 1, 4], ["masked_fill_"]),
+            (lambda x: x.__setitem__(mask, t([4.])), [4, 1, 4], ["index_put_", "masked_fill_"]),
+            (lambda x: x.__setitem__(mask, t([1., 2., 3.])), [1, 1, 3], ["index_put_"]),
+            (lambda x: x.__setitem__((0, t([True, False])), 4.), [4, 1, 2], ["masked_fill_"]),
+            (lambda x: x.__setitem__((i(0, 2), 0), 4.), [4, 1, 4], []),
+            (lambda x: x.__setitem__(True, 4.), [4, 4, 4], []),
+            (lambda x: x.tril_(), [0, 1, 2], []), (lambda x: x.triu_(), [0, 0, 0], []), (lambda x: x.fill_(4.), [4, 4, 4], [])):
+        assert expanded_write(write) == (values, names)
+    for write in (lambda x: x.masked_scatter_(mask, T.ones(3, 2)), lambda x: x.scatter_(0, mask.long(), 1.), lambda x: x.add_(1),
+                  lambda x: x.index_add_(0, i(0), T.ones(1, 2)), lambda x: x.index_copy_(0, i(0), T.ones(1, 2)), lambda x: x.put_(i(0), t([1.]))):
+        assert "more than one element of the written-to tensor refers to a single memory location" in error(expanded_write, write)[1]
+
+
+def test_a_mask_beside_a_number():
+    x = T.arange(6.).reshape(3, 2)
+    x[0, T.tensor([True, False])] = 4.
+    assert x.tolist() == [[4, 1], [2, 3], [4, 5]]
