@@ -2,6 +2,7 @@
 
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
+find_package(ZLIB REQUIRED)  # which LLVM links, too
 if(NOT BRAZE_PLAIN_THREADS)
   find_package(TBB REQUIRED)
 endif()

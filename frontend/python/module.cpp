@@ -9,6 +9,7 @@
 #include "braze/host.h"
 #include "frontend/engine/engine.h"
 #include "frontend/python/autograd.h"
+#include "frontend/python/checkpoints.h"
 #include "frontend/python/compile.h"
 #include "frontend/python/data.h"
 #include "frontend/python/generator.h"
@@ -161,4 +162,5 @@ NB_MODULE(_braze, m) {
   add_tensor_helpers(m);
   add_engine(m);
   add_compile(m);
+  add_checkpoints(m);
 }

@@ -112,6 +112,24 @@ def test_file_of_pytorch():
     shares(read)
 
 
+def test_file_of_cpp():
+    """What tests/frontend/serialization.cpp writes from C++."""
+    read = T.load(os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "data", "checkpoints", "written.pt"))
+    base = T.arange(6.).reshape(2, 3)
+    assert list(read) == ["views", "empty", "dtypes", "grad", "conjugate", "state", "nest"]
+    for got, want in zip(read["views"], (base, base.t(), base[1, ::2], base)):
+        assert got.equal(want) and got.stride() == want.stride()
+    assert read["views"][0] is read["views"][3]
+    read["views"][0].zero_()
+    assert not read["views"][1].any() and not read["state"]["weight"].any()
+    assert read["empty"].shape == (0, 2) and read["grad"].requires_grad
+    names = (*DTYPES, "complex64", "complex128")
+    assert [x.dtype for x in read["dtypes"]] == [getattr(T, name) for name in names] and all(x[2] == (1 if x.dtype == T.bool else 2) for x in read["dtypes"])
+    assert read["conjugate"].is_conj() and read["conjugate"].item() == 1 - 2j and type(read["state"]) is collections.OrderedDict
+    assert read["nest"] == (None, True, False, 0, -3, 255, 256, 2 ** 40, 2.5, 1 - 2j, "täxt", b"\0\xff", T.float16, T.device("cpu"), (), [],
+                            {5: [1, 2], "k": 1.0})
+
+
 def test_every_dtype_view_and_nest_comes_back():
     for protocol in (2, 3, 4, 5):
         for weights_only in (True, False):

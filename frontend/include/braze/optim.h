@@ -15,6 +15,7 @@
 // Names of settings, state and text are PyTorch's.
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <iosfwd>
 #include <map>
@@ -30,6 +31,10 @@
 #include "braze/state_dict.h"
 #include "braze/tensor.h"
 
+namespace braze {
+class IValue;
+}
+
 namespace braze::optim {
 
 using Setting = std::variant<std::monostate, bool, std::int64_t, double, Betas, std::string>;
@@ -42,6 +47,10 @@ struct OptimizerState {
     std::vector<std::int64_t> params;
   };
   std::vector<Group> param_groups;
+
+  // As PyTorch's checkpoints have it: {"state": {0: {...}}, "param_groups": [...]}. Throws where it is something else.
+  IValue to_ivalue() const;
+  static OptimizerState from_ivalue(const IValue& saved);
 };
 
 class Optimizer {
@@ -76,6 +85,10 @@ class Optimizer {
   OptimizerState state_dict() const;
   // Takes what state_dict gave. Throws ValueError where groups or their sizes differ.
   void load_state_dict(const OptimizerState& state);
+  template <std::same_as<IValue> Saved>  // a template, so that braces are an OptimizerState
+  void load_state_dict(const Saved& saved) {
+    load_state_dict(OptimizerState::from_ivalue(saved));
+  }
 
   virtual std::string name() const;  // the type's
   std::string str() const;

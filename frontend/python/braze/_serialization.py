@@ -1,8 +1,8 @@
-"""save and load in PyTorch's zip container, and pickling.
+"""save and load in PyTorch's container, and pickling.
 
-The container is a zip of stored entries under one folder: data.pkl (the object, tensors by persistent ids), data/<key> (a storage's
-bytes), version, byteorder. torch.load(weights_only=True) reads what save writes, and load what torch.save writes. A pickle names
-functions to call; load knows the few that tensors need and refuses everything else without importing it.
+The container is C++'s (frontend/serialization/container.h). What Python pickles may be of any class, so that Python's own pickle writes and
+reads it here; PyTorch's names for what tensors need are below. A pickle names functions to call; load knows the few that tensors need and
+refuses everything else without importing it.
 """
 import collections
 import io
@@ -10,18 +10,13 @@ import os
 import pickle
 import struct
 import types
-import zipfile
-import zlib
 
 from . import _braze
 from ._braze import Generator, Size, Tensor
 from ._storage import TypedStorage, UntypedStorage
 from ._types import device, layout, strided
 
-_storage_dtypes = {name: getattr(_braze, dtype) for name, dtype in (
-    ("FloatStorage", "float32"), ("DoubleStorage", "float64"), ("HalfStorage", "float16"), ("BFloat16Storage", "bfloat16"),
-    ("ByteStorage", "uint8"), ("CharStorage", "int8"), ("ShortStorage", "int16"), ("IntStorage", "int32"), ("LongStorage", "int64"),
-    ("BoolStorage", "bool"), ("ComplexFloatStorage", "complex64"), ("ComplexDoubleStorage", "complex128")) if hasattr(_braze, dtype)}
+_storage_dtypes = _braze.storage_classes()  # "FloatStorage" and the like
 _storage_names = {dtype: name for name, dtype in _storage_dtypes.items()}
 
 
@@ -132,8 +127,7 @@ class _Writer(pickle._Pickler):
 
     def __init__(self, file, protocol):
         super().__init__(file, protocol)
-        self.storages = []     # their elements, by key in the container
-        self.by_address = {}   # keys of the storages that begin there
+        self.storages = _braze.Storages()
 
     def write_name(self, module, name):
         if self.proto >= 4:
@@ -160,22 +154,11 @@ class _Writer(pickle._Pickler):
     def persistent_id(self, obj):
         if isinstance(obj, UntypedStorage):
             elements = obj._elements.view(_braze.uint8)
-            return "storage", _StorageName("UntypedStorage"), self.key_of(elements), "cpu", elements.numel()
+            return "storage", _StorageName("UntypedStorage"), self.storages.key_of(elements), "cpu", elements.numel()
         if isinstance(obj, TypedStorage):
             elements = obj._elements
-            return "storage", _StorageName(_storage_names[elements.dtype]), self.key_of(elements), "cpu", elements.numel()
+            return "storage", _StorageName(_storage_names[elements.dtype]), self.storages.key_of(elements), "cpu", elements.numel()
         return None
-
-    def key_of(self, elements):
-        keys = self.by_address.setdefault(elements.data_ptr() if elements.numel() else 0, [])
-        for key in keys:
-            if _braze.shares_storage(self.storages[key], elements):
-                if self.storages[key].dtype is not elements.dtype:
-                    raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
-                return str(key)
-        keys.append(len(self.storages))
-        self.storages.append(elements)
-        return str(keys[-1])
 
     def reducer_override(self, obj):
         if isinstance(obj, Tensor):
@@ -210,46 +193,21 @@ class _Reduced:
 
 def save(obj, f, pickle_module=None, pickle_protocol=2, _use_new_zipfile_serialization=True):
     """Writes `obj`, tensors and nests of them, to a path or a file. https://pytorch.org/docs/stable/generated/torch.save.html"""
+    data = io.BytesIO()
+    writer = _Writer(data, pickle_protocol)
     if isinstance(f, (str, os.PathLike)):
-        name = os.path.splitext(os.path.basename(os.fspath(f)))[0] or "archive"
         folder = os.path.dirname(os.fspath(f))
         if folder and not os.path.isdir(folder):
             raise RuntimeError(f"Parent directory {folder} does not exist.")
-        data = _pickled(obj, pickle_protocol)  # first: a failure leaves no file
+        writer.dump(obj)  # first: a failure leaves no file
+        writer.storages.evaluate()
         with open(f, "wb") as file:
-            _write(file, name, *data)
+            writer.storages.write(file, _braze.container_folder(os.fspath(f)), data.getvalue())
     else:
         if not hasattr(f, "write"):
             raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' attribute")
-        _write(f, "archive", *_pickled(obj, pickle_protocol))
-
-
-def _pickled(obj, protocol):
-    data = io.BytesIO()
-    writer = _Writer(data, protocol)
-    writer.dump(obj)
-    return data.getvalue(), writer.storages
-
-
-def _write(file, name, data, storages):
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-        _entry(archive, f"{name}/data.pkl", data)
-        _entry(archive, f"{name}/.format_version", b"1")
-        _entry(archive, f"{name}/.storage_alignment", b"64")
-        _entry(archive, f"{name}/byteorder", b"little")
-        for key, elements in enumerate(storages):
-            _entry(archive, f"{name}/data/{key}", _braze.to_bytes(elements))
-        _entry(archive, f"{name}/version", b"3\n")
-        _entry(archive, f"{name}/.data/serialization_id", b"0" * 40)
-
-
-def _entry(archive, name, data):
-    """Entries start at multiples of 64, so that a reader may map them; the extra field is padding."""
-    info = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))
-    start = archive.fp.tell() + 30 + len(name.encode())
-    padding = -(start + 4) % 64
-    info.extra = struct.pack("<HH", 0x4246, padding) + b"Z" * padding
-    archive.writestr(info, data)
+        writer.dump(obj)
+        writer.storages.write(f, "archive", data.getvalue())
 
 
 # ---- reading ----
@@ -264,25 +222,13 @@ def add_safe_globals(safe_globals):
         _added_globals[tuple(name.rsplit(".", 1))] = item
 
 
-class _Storages:
-    """The storages of a container, each read once."""
-
-    def __init__(self, read):
-        self.read, self.elements = read, {}
-
-    def find(self, pid):
-        if not isinstance(pid, tuple) or len(pid) != 5 or pid[0] != "storage" or not isinstance(pid[4], int):
-            raise pickle.UnpicklingError(f"an unknown persistent id: {pid!r}")
-        _, kind, key, _, count = pid
-        dtype = getattr(kind, "dtype", None)
-        if dtype is None:
-            raise pickle.UnpicklingError(f"an unknown class of storages: {kind!r}")
-        if key not in self.elements:
-            self.elements[key] = _braze.from_bytes(self.read(key), _braze.uint8)
-        found = self.elements[key]
-        if found.numel() != count * dtype.itemsize:
-            raise RuntimeError(f"a storage of {count} elements of {dtype} has {found.numel()} bytes in the file")
-        return TypedStorage(found.view(dtype))
+def _find_storage(container, pid):
+    if not isinstance(pid, tuple) or len(pid) != 5 or pid[0] != "storage" or not isinstance(pid[4], int) or not isinstance(pid[2], str):
+        raise pickle.UnpicklingError(f"an unknown persistent id: {pid!r}")
+    _, kind, key, _, count = pid
+    if not isinstance(kind, _StorageClass):
+        raise pickle.UnpicklingError(f"an unknown class of storages: {kind!r}")
+    return TypedStorage(container.storage(key, kind.dtype, count))
 
 
 class _StorageClass:
@@ -299,9 +245,9 @@ _storage_classes["torch.storage", "UntypedStorage"] = _storage_classes["torch", 
 class _AnyReader(pickle.Unpickler):
     """weights_only=False: whatever the pickle names is imported and called."""
 
-    def __init__(self, file, storages, **keywords):
-        super().__init__(file, **keywords)
-        self.persistent_load = storages.find
+    def __init__(self, container, **keywords):
+        super().__init__(io.BytesIO(container.pickle()), **keywords)
+        self.persistent_load = lambda pid: _find_storage(container, pid)
 
     def find_class(self, module, name):
         for table in (_known, _storage_classes, _added_globals):
@@ -318,9 +264,9 @@ class _SafeReader(pickle._Unpickler):
     dispatch = {code: function for code, function in pickle._Unpickler.dispatch.items()
                 if bytes([code]) not in (pickle.INST, pickle.OBJ, pickle.EXT1, pickle.EXT2, pickle.EXT4, pickle.NEWOBJ_EX, pickle.PERSID)}
 
-    def __init__(self, file, storages, **keywords):
-        super().__init__(file, **keywords)
-        self.persistent_load = storages.find
+    def __init__(self, container, **keywords):
+        super().__init__(io.BytesIO(container.pickle()), **keywords)
+        self.persistent_load = lambda pid: _find_storage(container, pid)
         self.safe = {id(value) for place, value in _known.items() if _is_safe(*place)}
         self.added = {id(value) for value in _added_globals.values()}
 
@@ -373,9 +319,6 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=No
     return _read(f, weights_only, pickle_load_args)
 
 
-_damages = (zipfile.BadZipFile, EOFError, NotImplementedError, OSError, ValueError, struct.error, zlib.error)
-
-
 def _read(file, weights_only, keywords):
     head = file.read(4)
     if not head:
@@ -384,34 +327,11 @@ def _read(file, weights_only, keywords):
         raise pickle.UnpicklingError("Weights only load failed: this is not a file that save writes: a zip container is expected (files of "
                                      "PyTorch before 1.6 are not read)")
     file.seek(-4, os.SEEK_CUR)
+    container = _braze.Container(file)
+    if not weights_only:
+        return _AnyReader(container, **keywords).load()
+    reader = _SafeReader(container, **keywords)
     try:
-        archive = zipfile.ZipFile(file)
-    except _damages as error:
-        raise RuntimeError(f"the zip container is damaged: {error}") from None
-    with archive:
-        present = set(archive.namelist())
-
-        def read(name):
-            try:
-                return archive.read(name)
-            except _damages as error:
-                raise RuntimeError(f"the file is damaged at its entry {name}: {error}") from None
-
-        def read_storage(key):
-            if f"{folder}data/{key}" not in present:
-                raise RuntimeError(f"the file names a storage '{key}' and does not hold it")
-            return read(f"{folder}data/{key}")
-
-        pickles = [n for n in present if n.endswith("/data.pkl") and n.count("/") == 1]
-        if len(pickles) != 1:
-            raise RuntimeError("the zip container holds no data.pkl")
-        folder = pickles[0][:-len("data.pkl")]
-        if folder + "byteorder" in present and read(folder + "byteorder") != b"little":
-            raise RuntimeError("the file was written on a big-endian machine, which is not supported")
-        data, storages = io.BytesIO(read(pickles[0])), _Storages(read_storage)
-        if not weights_only:
-            return _AnyReader(data, storages, **keywords).load()
-        try:
-            return _SafeReader(data, storages, **keywords).load()
-        except (ArithmeticError, AttributeError, EOFError, LookupError, RecursionError, TypeError, ValueError, struct.error) as error:
-            raise pickle.UnpicklingError(f"Weights only load failed: {type(error).__name__}: {error}") from error
+        return reader.load()
+    except (ArithmeticError, AttributeError, EOFError, LookupError, RecursionError, TypeError, ValueError, struct.error) as error:
+        raise pickle.UnpicklingError(f"Weights only load failed: {type(error).__name__}: {error}") from error

@@ -33,6 +33,10 @@
 #include "braze/state_dict.h"
 #include "braze/tensor.h"
 
+namespace braze {
+class IValue;
+}
+
 namespace braze::nn {
 
 class AnyModule;
@@ -91,6 +95,10 @@ class Module : public std::enable_shared_from_this<Module> {
   // `strict`) or of another shape, all of it; what fits has been written then.
   // https://pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.load_state_dict
   IncompatibleKeys load_state_dict(const StateDict& state, bool strict = true);
+  template <std::same_as<IValue> Saved>  // a template, so that braces are a StateDict
+  IncompatibleKeys load_state_dict(const Saved& saved, bool strict = true) {
+    return load_state_dict(saved.to_state_dict(), strict);
+  }
 
   // ---- changing all of it, here and below ----
   void train(bool on = true);  // what dropout and batch norm ask for

@@ -1,0 +1,72 @@
+// An optimizer's state as checkpoints have it.
+#include "braze/functions.h"
+#include "braze/ivalue.h"
+#include "braze/optim.h"
+#include "ir/error.h"
+
+namespace braze::optim {
+
+namespace {
+
+IValue saved(const Setting& setting) {
+  if (const auto* flag = std::get_if<bool>(&setting)) return *flag;
+  if (const auto* number = std::get_if<std::int64_t>(&setting)) return *number;
+  if (const auto* number = std::get_if<double>(&setting)) return *number;
+  if (const auto* pair = std::get_if<Betas>(&setting)) return IValue::tuple({pair->first, pair->second});
+  if (const auto* text = std::get_if<std::string>(&setting)) return *text;
+  return {};
+}
+
+Setting setting(const std::string& name, const IValue& value) {
+  if (value.is_none()) return {};
+  if (value.is_bool()) return value.to_bool();
+  if (value.is_int()) return value.to_int();
+  if (value.is_double()) return value.to_double();
+  if (value.is_string()) return value.to_string();
+  if (value.is_tensor()) return value.to_tensor().item<double>();  // PyTorch's rates may be tensors
+  const bool is_pair = (value.is_tuple() || value.is_list()) && value.size() == 2;
+  require<TypeError>(is_pair, "setting '{}' of an optimizer is a value of type {}", name, value.kind());
+  return Betas{value[0].to_double(), value[1].to_double()};
+}
+
+}  // namespace
+
+IValue OptimizerState::to_ivalue() const {
+  IValue::Items by_number;
+  for (const auto& [number, tensors] : state) {
+    IValue::Items items;
+    for (const auto& [name, tensor] : tensors) items.emplace_back(name, tensor);
+    by_number.emplace_back(number, IValue::dict(std::move(items)));
+  }
+  std::vector<IValue> groups;
+  for (const Group& group : param_groups) {
+    IValue::Items items;
+    for (const auto& [name, value] : group.settings) items.emplace_back(name, saved(value));
+    items.emplace_back("params", group.params);
+    groups.push_back(IValue::dict(std::move(items)));
+  }
+  return {{"state", IValue::dict(std::move(by_number))}, {"param_groups", IValue::list(std::move(groups))}};
+}
+
+OptimizerState OptimizerState::from_ivalue(const IValue& saved) {
+  OptimizerState result;
+  for (const auto& [number, items] : saved["state"].items())
+    for (const auto& [name, value] : items.items()) {
+      if (value.is_none()) continue;  // PyTorch's SGD without momentum
+      const bool is_number = value.is_int() || value.is_double();
+      result.state[number.to_int()][name.to_string()] = is_number ? full({}, value.to_double(), {float32}) : value.to_tensor();
+    }
+  for (const IValue& group : saved["param_groups"].elements()) {
+    Group& target = result.param_groups.emplace_back();
+    for (const auto& [name, value] : group.items()) {
+      if (name.to_string() == "params") {
+        for (const IValue& param : value.elements()) target.params.push_back(param.to_int());
+      } else {
+        target.settings.emplace_back(name.to_string(), setting(name.to_string(), value));
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace braze::optim

@@ -1,0 +1,144 @@
+#include "braze/ivalue.h"
+
+#include "frontend/serialization/nest.h"
+#include "ir/error.h"
+
+namespace braze {
+
+using serialization::Mapping;
+using serialization::Sequence;
+
+void serialization::Mapping::put(const IValue& key, const IValue& value) {
+  require<TypeError>(!key.is_list() && !key.is_dict(), "unhashable type: '{}'", key.kind());
+  const auto place = [&](auto& places, const auto& name) {
+    const auto [found, fresh] = places.try_emplace(name, items.size());
+    if (fresh)
+      items.emplace_back(key, value);
+    else
+      items[found->second].second = value;
+  };
+  if (key.is_string())
+    place(texts, key.to_string());
+  else if (key.is_int())
+    place(numbers, key.to_int());
+  else
+    items.emplace_back(key, value);
+}
+
+IValue::IValue(std::string_view text) : data_(std::make_shared<const std::string>(text)) {}
+
+IValue::IValue(const StateDict& state) {
+  auto map = std::make_shared<Mapping>();
+  map->is_ordered = true;
+  for (const auto& [name, tensor] : state) map->put(name, tensor);
+  data_ = Map(std::move(map));
+}
+
+IValue::IValue(std::initializer_list<std::pair<std::string, IValue>> items) : IValue(dict({items.begin(), items.end()})) {}
+
+IValue IValue::list(std::vector<IValue> elements) {
+  IValue result;
+  result.data_ = List(std::make_shared<const Sequence>(Sequence{false, std::move(elements)}));
+  return result;
+}
+
+IValue IValue::tuple(std::vector<IValue> elements) {
+  IValue result;
+  result.data_ = List(std::make_shared<const Sequence>(Sequence{true, std::move(elements)}));
+  return result;
+}
+
+IValue IValue::dict(Items items) {
+  auto map = std::make_shared<Mapping>();
+  for (const auto& [key, value] : items) map->put(key, value);
+  IValue result;
+  result.data_ = Map(std::move(map));
+  return result;
+}
+
+IValue IValue::bytes(std::string_view data) {
+  IValue result;
+  result.data_ = Bytes{std::make_shared<const std::string>(data)};
+  return result;
+}
+
+bool IValue::is_list() const {
+  const List* list = std::get_if<List>(&data_);
+  return list && !(*list)->is_tuple;
+}
+bool IValue::is_tuple() const {
+  const List* list = std::get_if<List>(&data_);
+  return list && (*list)->is_tuple;
+}
+
+const char* IValue::kind() const {
+  constexpr const char* kinds[] = {"NoneType", "bool",  "int",    "float", "complex", "str",     "bytes",
+                                   "Tensor",   "dtype", "device", "list",  "dict",    "function"};
+  static_assert(std::size(kinds) == std::variant_size_v<Data>);
+  return is_tuple() ? "tuple" : kinds[data_.index()];
+}
+
+template <class T>
+const T& IValue::get(const char* wanted) const {
+  const T* found = std::get_if<T>(&data_);
+  require<TypeError>(found != nullptr, "expected a value of type {}, but got {}", wanted, kind());
+  return *found;
+}
+
+bool IValue::to_bool() const { return get<bool>("bool"); }
+std::int64_t IValue::to_int() const { return get<std::int64_t>("int"); }
+double IValue::to_double() const { return is_int() ? static_cast<double>(to_int()) : get<double>("float"); }
+std::complex<double> IValue::to_complex() const {
+  return is_int() || is_double() ? to_double() : get<std::complex<double>>("complex");
+}
+const std::string& IValue::to_string() const { return *get<Text>("str"); }
+const std::string& IValue::to_bytes() const { return *get<Bytes>("bytes").data; }
+const Tensor& IValue::to_tensor() const { return get<Tensor>("Tensor"); }
+DType IValue::to_dtype() const { return get<DType>("dtype"); }
+const Device& IValue::to_device() const { return get<Device>("device"); }
+const std::vector<IValue>& IValue::elements() const { return get<List>("list or tuple")->elements; }
+const IValue::Items& IValue::items() const { return get<Map>("dict")->items; }
+
+StateDict IValue::to_state_dict() const {
+  StateDict state;
+  for (const auto& [key, value] : items()) {
+    require<TypeError>(key.is_string(), "a state dict has names as its keys, not a value of type {}", key.kind());
+    require<TypeError>(value.is_tensor(), "a state dict holds tensors; at '{}' there is a value of type {}", key.to_string(),
+                       value.kind());
+    state[key.to_string()] = value.to_tensor();
+  }
+  return state;
+}
+
+std::size_t IValue::size() const { return is_dict() ? items().size() : elements().size(); }
+
+const IValue* IValue::find(std::string_view key) const {
+  const Mapping& map = *get<Map>("dict");
+  const auto found = map.texts.find(std::string(key));
+  return found == map.texts.end() ? nullptr : &map.items[found->second].second;
+}
+
+const IValue* IValue::find(std::int64_t key) const {
+  const Mapping& map = *get<Map>("dict");
+  const auto found = map.numbers.find(key);
+  return found == map.numbers.end() ? nullptr : &map.items[found->second].second;
+}
+
+const IValue& IValue::at(std::string_view key) const {
+  const IValue* found = find(key);
+  require<IndexError>(found != nullptr, "'{}' is not in the dict", key);
+  return *found;
+}
+
+const IValue& IValue::at(std::int64_t index) const {
+  if (is_dict()) {
+    const IValue* found = find(index);
+    require<IndexError>(found != nullptr, "{} is not in the dict", index);
+    return *found;
+  }
+  const auto count = static_cast<std::int64_t>(elements().size());
+  require<IndexError>(index >= -count && index < count, "{} index {} out of range for {} elements", kind(), index, count);
+  return elements()[static_cast<std::size_t>(index < 0 ? index + count : index)];
+}
+
+}  // namespace braze
