@@ -1,4 +1,6 @@
 // Matrix products over the one primitive, batched `dot`.
+#include <cstdlib>
+
 #include "braze/functions.h"
 #include "frontend/autograd/names.h"
 #include "frontend/complex.h"
@@ -68,6 +70,18 @@ Tensor fold_rows(const Tensor& a, const Tensor& b) {
   return batched_dot(flat, b).reshape(sizes);
 }
 
+// With one row or one column a product is memory read once, and its sums go along the memory of the factor that is a matrix. The tensors
+// decide, not the graph: there a stride or a size of 1 shows in one program and not in the next, and bits must not depend on that.
+ir::Dot dot_order(const Tensor& a, const Tensor& b) {
+  const auto along = [](const Tensor& matrix, int k, int other) {
+    return matrix.size(other) == 1 || std::abs(matrix.stride(k)) <= std::abs(matrix.stride(other)) ? ir::Dot::Order::inner
+                                                                                                   : ir::Dot::Order::outer;
+  };
+  if (a.size(-2) == 1) return {along(b, -2, -1)};
+  if (b.size(-1) == 1) return {along(a, -1, -2)};
+  return {};
+}
+
 }  // namespace
 
 Tensor batched_dot(const Tensor& a, const Tensor& b) {
@@ -93,7 +107,7 @@ Tensor batched_dot(const Tensor& a, const Tensor& b) {
     return expand(read(checked(t), at), full, at);
   };
   const engine::Value operands[] = {widened(a, left), widened(b, right)};
-  return wrap(engine::record(ir::Op::dot, operands, at));
+  return wrap(engine::record(ir::Op::dot, operands, dot_order(a, b), at));
 }
 
 Tensor matmul(const In& input, const In& other) {

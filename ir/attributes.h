@@ -78,6 +78,18 @@ struct Padding {  // >= 0 each; `sizes` is the result's shape
   friend bool operator==(const Padding&, const Padding&) = default;
 };
 
+// How `dot` adds the products of one element. The recorder chooses by the sizes and strides of the operands, which are the same however
+// much of a program is one graph; a graph's own extents may hide that a size is 1.
+struct Dot {
+  enum class Order : std::uint8_t {
+    blocked,  // as matrix products do: along k, in blocks
+    inner,    // as `sum` over a last axis: one row or one column, the other factor has k contiguous
+    outer     // as `sum` over an axis before the last: one row or one column, the other factor has k strided
+  } order = Order::blocked;
+  friend bool operator==(const Dot&, const Dot&) = default;
+};
+inline constexpr std::string_view dot_order_names[] = {"blocked", "inner", "outer"};
+
 struct Concat {
   std::uint32_t axis = 0;
   Extent extent;  // the result's, along `axis`
@@ -170,8 +182,8 @@ struct Eigh {
 
 // clang-format off
 using Attributes = std::variant<
-  None, Parameter, Literal, Cast, ToShape, Layout, Permutation, Slice, Axes, Reduced, Padding, Concat, WrapIndex, Put, Scan, Sort,
-  Draw, Cholesky, LuFactor, LuSolve, SolveTriangular, Factor, Eigh>;
+  None, Parameter, Literal, Cast, ToShape, Layout, Permutation, Slice, Axes, Reduced, Padding, Dot, Concat, WrapIndex, Put, Scan,
+  Sort, Draw, Cholesky, LuFactor, LuSolve, SolveTriangular, Factor, Eigh>;
 // clang-format on
 
 // Calls f(extent) for each extent that the attributes hold; f may take it by reference and change it.

@@ -148,7 +148,7 @@ inline Expr concat(const Expr& a, const Expr& b, std::size_t axis, Extent extent
 inline Expr pad(const Expr& x, const Padding& padding, double value = 0) {
   return emit(Op::pad, {x, splat(x.builder(), x.dtype(), {}, value)}, padding);
 }
-inline Expr dot(const Expr& a, const Expr& b) { return emit(Op::dot, {a, b}); }
+inline Expr dot(const Expr& a, const Expr& b, Dot how = {}) { return emit(Op::dot, {a, b}, how); }
 
 inline Expr reduce(Op op, const Expr& x, std::uint64_t mask) { return emit(op, {x}, Reduced{mask}); }
 inline Expr sum(const Expr& x, std::uint64_t mask) { return mask == 0 ? x : reduce(Op::sum, x, mask); }

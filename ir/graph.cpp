@@ -44,6 +44,7 @@ struct HashAttributes {
   std::size_t operator()(const Axes& a) const { return mix(h, a.mask); }
   std::size_t operator()(const Reduced& a) const { return mix(h, a.mask); }
   std::size_t operator()(const Padding& a) const { return mix(mix(mix(h, a.low), a.high), a.sizes); }
+  std::size_t operator()(const Dot& a) const { return mix(h, static_cast<std::uint64_t>(a.order)); }
   std::size_t operator()(const WrapIndex& a) const { return mix(h, static_cast<std::uint64_t>(a.extent.bits())); }
   std::size_t operator()(const Put& a) const { return mix(h, static_cast<std::uint64_t>(a.combine)); }
   std::size_t operator()(const Scan& a) const { return mix(h, a.axis); }

@@ -448,6 +448,8 @@ class Parser {
         return read(row, Reduced{});
       case AttributeKind::Padding:
         return read(row, Padding{});
+      case AttributeKind::Dot:
+        return lexer_.at("{") ? read(row, Dot{}) : Dot{};
       case AttributeKind::Concat:
         return read(row, Concat{});
       case AttributeKind::WrapIndex:
@@ -531,6 +533,10 @@ class Parser {
   }
   Attributes read(const OpInfo& row, Put a) {
     braces(row.name, {{"combine", [&] { a.combine = one_of<Put::Combine>(combine_names); }}});
+    return a;
+  }
+  Attributes read(const OpInfo& row, Dot a) {
+    braces(row.name, {{"order", [&] { a.order = one_of<Dot::Order>(dot_order_names); }}});
     return a;
   }
   Attributes read(const OpInfo& row, Scan a) {

@@ -38,6 +38,9 @@ class AttributePrinter {
   void operator()(const Concat& a) {
     braces([&] { field("axis", Extent(a.axis)), field("extent", a.extent); });
   }
+  void operator()(const Dot& a) {
+    if (a.order != Dot::Order::blocked) braces([&] { word("order", dot_order_names[static_cast<int>(a.order)]); });
+  }
   void operator()(const WrapIndex& a) {
     braces([&] { field("extent", a.extent); });
   }

@@ -385,7 +385,7 @@ void rule(Tag<op>, const Reduced& a, const Site& site) {
   if constexpr (info(op).results == 2) site.out[1] = {DType::i64, shape};
 }
 
-void rule(Tag<Op::dot>, const None&, const Site& site) {
+void rule(Tag<Op::dot>, const Dot&, const Site& site) {
   const Type &a = *site.in[0], &b = *site.in[1];
   require(a.dtype == b.dtype, "expected m1 and m2 to have the same dtype, but got: {} != {}", info(a.dtype).torch_name,
           info(b.dtype).torch_name);

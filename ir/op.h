@@ -25,8 +25,8 @@ enum class Algebra : std::uint8_t { ordered, commutative };
 // The alternatives of `Attributes` (ir/attributes.h), in its order.
 // clang-format off
 enum class AttributeKind : std::uint8_t {
-  None, Parameter, Literal, Cast, ToShape, Layout, Permutation, Slice, Axes, Reduced, Padding, Concat, WrapIndex, Put, Scan, Sort,
-  Draw, Cholesky, LuFactor, LuSolve, SolveTriangular, Factor, Eigh
+  None, Parameter, Literal, Cast, ToShape, Layout, Permutation, Slice, Axes, Reduced, Padding, Dot, Concat, WrapIndex, Put, Scan,
+  Sort, Draw, Cholesky, LuFactor, LuSolve, SolveTriangular, Factor, Eigh
 };
 // clang-format on
 

@@ -33,6 +33,7 @@ using ir::None;
 
 None moved(const None& a, Extent) { return a; }
 ir::Cast moved(const ir::Cast& a, Extent) { return a; }
+ir::Dot moved(const ir::Dot& a, Extent) { return a; }
 ir::WrapIndex moved(const ir::WrapIndex& a, Extent) { return a; }
 ir::Put moved(const ir::Put& a, Extent) { return a; }
 ir::Cholesky moved(const ir::Cholesky& a, Extent) { return a; }

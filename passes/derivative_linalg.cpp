@@ -39,15 +39,37 @@ constexpr ir::SolveTriangular upper_left{.upper = true}, lower_left{}, upper_rig
 
 // ---- dot
 
+// In which order the products of its derivative are added, those for the left factor and those for the right one. `how` tells how a row's or
+// a column's matrix lies; what is transposed lies the other way, and a cotangent is dense.
+std::pair<ir::Dot, ir::Dot> orders_of_gradients(const Shape& left, const Shape& right, ir::Dot how) {
+  using enum ir::Dot::Order;
+  const std::size_t rank = left.size();
+  const bool one_row = left[rank - 2] == Extent(1), one_column = right[rank - 1] == Extent(1),
+             one_term = left[rank - 1] == Extent(1);
+  const ir::Dot turned{how.order == inner ? outer : inner};
+  std::pair<ir::Dot, ir::Dot> orders;
+  if (one_row && !one_column)
+    orders.first = turned;  // [1, n] by [n, k]
+  else if (one_term && !one_column)
+    orders.first = {inner};  // [m, n] by [n, 1]
+  if (one_column && !one_row)
+    orders.second = turned;  // [k, m] by [m, 1]
+  else if (one_term && !one_row)
+    orders.second = {outer};  // [1, m] by [m, n]
+  return orders;
+}
+
 void pull_dot(const Application& a, Results g, Cotangents& operands) {
   const Expr out{a.builder, g[0]};
-  if (operands.wants(0)) operands.add(0, dot(out, transpose(a.operand(1))));
-  if (operands.wants(1)) operands.add(1, dot(transpose(a.operand(0)), out));
+  const auto [left, right] = orders_of_gradients(a.operand(0).shape(), a.operand(1).shape(), a.as<ir::Dot>());
+  if (operands.wants(0)) operands.add(0, dot(out, transpose(a.operand(1)), left));
+  if (operands.wants(1)) operands.add(1, dot(transpose(a.operand(0)), out, right));
 }
 void push_dot(const Application& a, Tangents t, std::span<Expression> results) {
   Expr total;
-  if (t[0]) total = dot({a.builder, t[0]}, a.operand(1));
-  if (t[1]) total = plus(total, dot(a.operand(0), {a.builder, t[1]}));
+  const auto how = a.as<ir::Dot>();
+  if (t[0]) total = dot({a.builder, t[0]}, a.operand(1), how);
+  if (t[1]) total = plus(total, dot(a.operand(0), {a.builder, t[1]}, how));
   results[0] = total.id();
 }
 

@@ -42,7 +42,7 @@ bool is_transpose(const Node& node) {
 std::optional<FactorReduction> factor_reduction(const ir::Graph& graph, const Extents& extents, NodeId dot, NodeId reduction) {
   const Node &product = graph[dot], &reduces = graph[reduction];
   const Shape& shape = product.out[0].shape;
-  if (shape.size() != 2 || shape[0] == Extent(1) || shape[1] == Extent(1)) return std::nullopt;
+  if (shape.size() != 2 || product.as<ir::Dot>().order != ir::Dot::Order::blocked) return std::nullopt;
   const auto matrix = matrix_of(extents, graph.type(reduces.in[0]).shape, reduces.as<ir::Reduced>().mask);
   if (!matrix) return std::nullopt;
   for (const bool left : {true, false}) {

@@ -61,9 +61,8 @@ void Fuser::keep_in_memory() {
       Value factor = node.in[i];
       while (graph_.node(factor).op == Op::expand) factor = graph_.node(factor).in[0];
       if (graph_.node(factor).op != Op::reshape || !is_view(graph_.node(stored_value(graph_, factor)).op)) continue;
-      const Shape& shape = node.out[0].shape;
-      const bool packs = i == 1 && std::holds_alternative<ir::CpuTarget>(options_.target) && !extents_.is_one(shape.back()) &&
-                         !extents_.is_one(shape[shape.size() - 2]);
+      const bool packs =
+          i == 1 && std::holds_alternative<ir::CpuTarget>(options_.target) && node.as<ir::Dot>().order == ir::Dot::Order::blocked;
       if (!packs || merges_factor_axes(node.in[i])) keep_for_readers(factor);
     }
   }

@@ -51,8 +51,9 @@ Graph turn_dots(Graph graph) {
     const Node& dot = to.node(in[0]);
     const Value left = dot.in[0], right = dot.in[1];
     const ir::Location location = dot.location;
+    const auto order = dot.as<ir::Dot>();
     const Value factors[] = {transposed(to, right, location), transposed(to, left, location)};
-    return Value{to.add(Op::dot, factors, ir::None{}, location), 0};
+    return Value{to.add(Op::dot, factors, order, location), 0};
   });
 }
 

@@ -12,12 +12,10 @@ DotAxes dot_axes(const Graph& graph, NodeId id) {
   const Shape& shape = dot.out[0].shape;
   const std::size_t rank = shape.size();
   DotAxes axes{rank - 2, rank - 1, rank};
-  const bool one_row = shape[rank - 2] == Extent(1), one_column = shape[rank - 1] == Extent(1);
-  if (!one_row && !one_column) return axes;
+  const ir::Dot::Order order = dot.as<ir::Dot>().order;
+  if (order == ir::Dot::Order::blocked) return axes;
   axes.product = false;
-  const Node& right = graph.node(dot.in[1]);
-  const bool transposed = right.op == Op::permute && right.as<ir::Permutation>().order.back() != rank - 1;
-  if (!one_column && !transposed) std::swap(axes.n, axes.k);
+  if (order == ir::Dot::Order::outer) std::swap(axes.k, shape[rank - 1] == Extent(1) ? axes.m : axes.n);
   return axes;
 }
 
@@ -54,8 +52,10 @@ std::vector<IndexId> Lowering::natural_extents(const Graph& graph, const Extents
     const Node& dot = graph[*domain.contraction];
     const DotAxes axes = dot_axes(graph, *domain.contraction);
     for (const Extent e : dot.out[0].shape) result.push_back(extents.of(e));
-    result.push_back(result.back());
-    result[axes.n] = extents.of(dot.out[0].shape.back());
+    const IndexId rows = result[result.size() - 2], columns = result.back();
+    result.push_back(columns);
+    result[axes.m] = rows;
+    result[axes.n] = columns;
     result[axes.k] = extents.of(graph.type(dot.in[0]).shape.back());
     return result;
   }
@@ -94,6 +94,10 @@ Lowering::Lowering(const Graph& graph, const Extents& extents, const Group& grou
 
 void Lowering::make_axes(const Splits& splits) {
   const IndexId one = index_.number(1);
+  std::vector<bool> tiled(natural_extents_.size(),
+                          false);  // a product's rows and columns: a tile's lanes are apart, though one is stored
+  if (contraction_)
+    if (const DotAxes axes = dot_axes(graph_, *contraction_); axes.product) tiled[axes.m] = tiled[axes.n] = true;
   for (std::size_t i = 0; i < natural_extents_.size(); ++i) {
     AffineId coordinate = affine_.zero();
     for (std::size_t part = 0; part < splits[i].size(); ++part) {
@@ -102,7 +106,7 @@ void Lowering::make_axes(const Splits& splits) {
       nest_.axes.push_back({extent, reduced_[i]});
       parts_.emplace_back(i, part);
       // A batch of one: views that drop its axis read the same place.
-      const bool still = extent == one && !reduced_[i];
+      const bool still = extent == one && !reduced_[i] && !tiled[i];
       coordinate = affine_.add(affine_.scale(coordinate, part ? extent : one), still ? affine_.zero() : affine_.variable(variable));
     }
     coordinates_.push_back(coordinate);

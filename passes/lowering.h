@@ -39,8 +39,8 @@ struct Domain {
   std::optional<NodeId> reduction, contraction;
 };
 
-// The natural axes of a dot. One that has one row or one column is a sum of products: k comes last, or, where the columns are the
-// contiguous axis of the right factor, before them.
+// The natural axes of a dot. One whose products are added as a reduction adds is a sum of products: k comes last, or before the rows or
+// columns that are the contiguous axis of the factor that has several.
 struct DotAxes {
   std::size_t m, n, k;
   bool product = true;  // not a sum

@@ -230,13 +230,17 @@ void sweep_dot(DType type) {
                              {{2, 5, 3}, {2, 3, 9}},
                              {{0, 3}, {3, 4}},
                              {{3, 0}, {0, 4}},
-                             {{64, 1}, {1, 40}}}) {
-    ir::Graph graph;
-    const ir::Value x = graph.parameter({type, a}, ir::Parameter::Kind::buffer, "x"),
-                    y = graph.parameter({type, b}, ir::Parameter::Kind::buffer, "y");
-    graph.results = {add(graph, ir::Op::dot, {x, y})};
-    check_exact(graph);
-  }
+                             {{1, 70}, {70, 33}},
+                             {{33, 70}, {70, 1}},
+                             {{2, 1, 40}, {2, 40, 5}},
+                             {{64, 1}, {1, 40}}})
+    for (const auto order : {ir::Dot::Order::blocked, ir::Dot::Order::inner, ir::Dot::Order::outer}) {
+      ir::Graph graph;
+      const ir::Value x = graph.parameter({type, a}, ir::Parameter::Kind::buffer, "x"),
+                      y = graph.parameter({type, b}, ir::Parameter::Kind::buffer, "y");
+      graph.results = {add(graph, ir::Op::dot, {x, y}, ir::Dot{order})};
+      check_exact(graph);
+    }
 }
 
 void sweep_shape_op(ir::Op op, DType type) {
@@ -305,7 +309,7 @@ void sweep_wrap_index(DType type) {
 void sweep_shaped(ir::Op op, DType type) {
   switch (ir::info(op).attributes) {
     case ir::AttributeKind::None:
-      return op == ir::Op::take ? sweep_take(type) : sweep_dot(type);
+      return sweep_take(type);
     case ir::AttributeKind::Parameter:
       return check_exact(unary_graph(ir::Op::reshape, type, {6}, ir::ToShape{{6}}));
     case ir::AttributeKind::Literal: {
@@ -336,6 +340,8 @@ void sweep_shaped(ir::Op op, DType type) {
       return sweep_reduction(op, type);
     case ir::AttributeKind::Padding:
       return sweep_pad(type);
+    case ir::AttributeKind::Dot:
+      return sweep_dot(type);
     case ir::AttributeKind::Concat:
       return sweep_concat(type);
     case ir::AttributeKind::WrapIndex:

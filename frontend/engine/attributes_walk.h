@@ -4,7 +4,7 @@
 // A Visitor has
 //   void structure(std::uint64_t)              a fact that distinguishes programs
 //   Extent number(std::int64_t)                an argument; returns what stands for it in the graph
-//   void is_one(std::size_t axis)              the first operand has one element there: structure
+//   void is_one(std::size_t axis, operand = 0) an operand has one element there: structure
 //   Extent same_as(std::size_t axis, int64_t)  the first operand's extent, which the result repeats: structure
 // and `describe` returns the attributes with its extents. Extents that make a kernel what it is (stride 0 and 1, the axes that an
 // expand repeats, axes of one element that a reshape drops) are structure.
@@ -164,6 +164,15 @@ ir::Attributes describe(const Node& node, Visitor& visitor) {
             return a;
           },
           [&](const ir::Padding& a) -> ir::Attributes { return describe_padding(a, visitor); },
+          [&](const ir::Dot& a) -> ir::Attributes {
+            visitor.structure(static_cast<std::uint64_t>(a.order));
+            if (a.order == ir::Dot::Order::blocked) return a;
+            const bool one_row = result.shape[result.shape.size() - 2] == 1, one_column = result.shape.back() == 1;
+            visitor.structure(one_row + 2 * one_column);
+            if (one_row) visitor.is_one(result.shape.size() - 2);
+            if (one_column) visitor.is_one(result.shape.size() - 1, 1);
+            return a;
+          },
           [&](const ir::Concat& a) -> ir::Attributes {
             visitor.structure(a.axis);
             return ir::Concat{a.axis, visitor.number(a.extent.number())};

@@ -53,12 +53,12 @@ class Extents final : public ir::Equality {
 struct SymbolVisitor {
   std::uint32_t& next;
   Extents& extents;
-  const ir::Shape* operand;
+  std::span<const ir::Type* const> operands;
 
   void structure(std::uint64_t) {}
   ir::Extent number(std::int64_t) { return ir::Extent::symbol(next++); }
-  void is_one(std::size_t axis) { extents.equal((*operand)[axis], 1); }
-  ir::Extent same_as(std::size_t axis, std::int64_t) { return (*operand)[axis]; }
+  void is_one(std::size_t axis, std::size_t operand = 0) { extents.equal(operands[operand]->shape[axis], 1); }
+  ir::Extent same_as(std::size_t axis, std::int64_t) { return operands[0]->shape[axis]; }
 };
 
 class GraphBuilder {
@@ -123,7 +123,7 @@ class GraphBuilder {
       types_[i] = types_[twin];
       return;
     }
-    SymbolVisitor visitor{next_, extents_, in.empty() ? nullptr : &in[0]->shape};
+    SymbolVisitor visitor{next_, extents_, in};
     attributes_[i] = describe(node, visitor);
     // Describing may have found axes of one element.
     for (const std::uint32_t operand : operands) resolved_type(operand);

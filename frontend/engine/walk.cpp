@@ -26,7 +26,7 @@ struct KeyWriter {
     out.numbers.push_back(value);
     return {};
   }
-  void is_one(std::size_t axis) { structure(16 + axis); }  // apart from the codes that `describe` writes itself
+  void is_one(std::size_t axis, std::size_t = 0) { structure(16 + axis); }  // apart from the codes that `describe` writes itself
   ir::Extent same_as(std::size_t axis, std::int64_t) {
     structure(axis);
     return {};

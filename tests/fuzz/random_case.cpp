@@ -284,7 +284,7 @@ struct RandomCase::State {
     if (elements(a) > most_elements || elements(b) > most_elements ||
         elements(out) * std::max<std::int64_t>(at(a[k]), 1) > 8 * most_elements)
       return x;
-    return add(Op::dot, {small_integers(x), small_integers(y)});
+    return add(Op::dot, {small_integers(x), small_integers(y)}, ir::Dot{static_cast<ir::Dot::Order>(choices.below(3))});
   }
 
   // Where a slice along one axis of extent n starts, and how many elements it takes, whatever n.

@@ -67,8 +67,9 @@ TEST_CASE("shapes that differ are named in PyTorch's words, both of them") {
   CHECK(error_of<Error>(Op::where, {f32({2}), f32({2}), f32({2})}) ==
         "where expected condition to be a boolean tensor, but got a tensor with dtype Float");
   CHECK_THAT(error_of<Error>(Op::neg, {{DType::boolean, {2}}}), Catch::Matchers::ContainsSubstring("logical_not()"));
-  CHECK(error_of<ShapeError>(Op::dot, {f32({2, 3}), f32({4, 5})}) == "mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)");
-  CHECK(error_of<Error>(Op::dot, {f32({2, 3}), {DType::f64, {3, 5}}}) ==
+  CHECK(error_of<ShapeError>(Op::dot, {f32({2, 3}), f32({4, 5})}, Dot{}) ==
+        "mat1 and mat2 shapes cannot be multiplied (2x3 and 4x5)");
+  CHECK(error_of<Error>(Op::dot, {f32({2, 3}), {DType::f64, {3, 5}}}, Dot{}) ==
         "expected m1 and m2 to have the same dtype, but got: float32 != float64");
   CHECK(error_of<ShapeError>(Op::reshape, {f32({2, 3})}, ToShape{{4}}) == "shape '[4]' is invalid for input of size 6");
   CHECK(error_of<ShapeError>(Op::expand, {f32({2})}, ToShape{{3}}) ==
@@ -150,10 +151,10 @@ TEST_CASE("moves: shapes that fit, and none else") {
   CHECK(one(Op::concat, {x, x}, Concat{1, m}) == f32({4, m}));
   CHECK_THROWS_AS(one(Op::concat, {x, x}, Concat{0, 9}), ShapeError);
   CHECK_THROWS_AS(one(Op::concat, {f32({}), f32({})}, Concat{0, 2}), ShapeError);
-  CHECK(one(Op::dot, {f32({n, 2, 3}), f32({n, 3, m})}) == f32({n, 2, m}));
-  CHECK_THROWS_AS(one(Op::dot, {f32({n, 2, 3}), f32({m, 3, 4})}), ShapeError);
-  CHECK_THROWS_AS(one(Op::dot, {f32({3}), f32({3})}), ShapeError);
-  CHECK_THROWS_AS(one(Op::dot, {{DType::boolean, {2, 2}}, {DType::boolean, {2, 2}}}), Error);
+  CHECK(one(Op::dot, {f32({n, 2, 3}), f32({n, 3, m})}, Dot{}) == f32({n, 2, m}));
+  CHECK_THROWS_AS(one(Op::dot, {f32({n, 2, 3}), f32({m, 3, 4})}, Dot{}), ShapeError);
+  CHECK_THROWS_AS(one(Op::dot, {f32({3}), f32({3})}, Dot{}), ShapeError);
+  CHECK_THROWS_AS(one(Op::dot, {{DType::boolean, {2, 2}}, {DType::boolean, {2, 2}}}, Dot{}), Error);
 }
 
 TEST_CASE("views and stores stay within their operand") {

@@ -233,7 +233,7 @@ class Generator {
     Permutation swap;
     for (std::size_t i = 0; i < rank; ++i) swap.order.push_back(static_cast<std::uint8_t>(i));
     std::swap(swap.order[rank - 1], swap.order[rank - 2]);
-    keep(add(Op::dot, {v, add(Op::permute, {like(v)}, swap)}));
+    keep(add(Op::dot, {v, add(Op::permute, {like(v)}, swap)}, ir::Dot{static_cast<ir::Dot::Order>(random_() % 3)}));
   }
 
   std::mt19937_64 random_;
