@@ -5,11 +5,22 @@
 
 #include "braze/autograd.h"
 #include "braze/functions.h"
+#include "braze/host.h"
+#include "frontend/engine/host.h"
 #include "ir/error.h"
 
 namespace braze::nn::init {
 
 namespace {
+
+void warn(const char* text) {
+  if (const Host* host = engine::current_host.load(std::memory_order_acquire); host && host->warn) host->warn(text);
+}
+bool is_empty(const Tensor& tensor) {
+  if (tensor.numel() > 0) return false;
+  warn("Initializing zero-element tensors is a no-op");
+  return true;
+}
 
 // Draws until each element has been accepted once: `draw` gives values and which of them are.
 template <class Draw>
@@ -105,6 +116,8 @@ Tensor normal_(Tensor tensor, double mean, double std, Generator* generator) {
 
 Tensor trunc_normal_(Tensor tensor, double mean, double std, double a, double b, Generator* generator) {
   const NoGradGuard off;
+  if (mean < a - 2 * std || mean > b + 2 * std)
+    warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.");
   if (tensor.numel() == 0) return tensor;
   const Tensor values = truncated(tensor, (a - mean) / std, (b - mean) / std, generator) * std + mean;
   return tensor.copy_(values.clamp(a, b));
@@ -154,13 +167,13 @@ Tensor xavier_normal_(Tensor tensor, double gain, Generator* generator) {
 }
 
 Tensor kaiming_uniform_(Tensor tensor, double a, std::string_view mode, std::string_view nonlinearity, Generator* generator) {
-  if (tensor.numel() == 0) return tensor;
+  if (is_empty(tensor)) return tensor;
   const double bound = std::sqrt(3.0) * kaiming_deviation(tensor, a, mode, nonlinearity);
   return uniform_(std::move(tensor), -bound, bound, generator);
 }
 
 Tensor kaiming_normal_(Tensor tensor, double a, std::string_view mode, std::string_view nonlinearity, Generator* generator) {
-  if (tensor.numel() == 0) return tensor;
+  if (is_empty(tensor)) return tensor;
   const double deviation = kaiming_deviation(tensor, a, mode, nonlinearity);
   return normal_(std::move(tensor), 0, deviation, generator);
 }

@@ -29,15 +29,47 @@ Setting setting(const std::string& name, const IValue& value) {
   return Betas{value[0].to_double(), value[1].to_double()};
 }
 
+// Of PyTorch's lists a StateDict has each element under "name.i".
+IValue with_lists(const StateDict& state) {
+  IValue::Items items;
+  std::vector<IValue> open;
+  std::string list;
+  const auto close = [&] {
+    if (!open.empty()) items.emplace_back(list, IValue::list(std::exchange(open, {})));
+  };
+  for (const auto& [name, tensor] : state) {
+    const std::size_t dot = name.rfind('.');
+    const std::string owner = dot == std::string::npos ? "" : name.substr(0, dot);
+    if (owner != list) close();
+    list = owner;
+    if (owner.empty())
+      items.emplace_back(name, tensor);
+    else
+      open.push_back(tensor);
+  }
+  close();
+  return IValue::dict(std::move(items));
+}
+
+void put(StateDict& state, const std::string& name, const IValue& value) {
+  if (value.is_list()) {
+    for (std::size_t i = 0; i < value.size(); ++i) put(state, fmt::format("{}.{}", name, i), value[i]);
+  } else if (value.is_int()) {
+    const std::int64_t number = value.to_int();
+    state[name] = from_bytes(&number, {}, int64);
+  } else if (value.is_double()) {
+    const double number = value.to_double();
+    state[name] = from_bytes(&number, {}, float64);
+  } else if (!value.is_none()) {  // as the momentum of PyTorch's SGD without one
+    state[name] = value.to_tensor();
+  }
+}
+
 }  // namespace
 
 IValue OptimizerState::to_ivalue() const {
   IValue::Items by_number;
-  for (const auto& [number, tensors] : state) {
-    IValue::Items items;
-    for (const auto& [name, tensor] : tensors) items.emplace_back(name, tensor);
-    by_number.emplace_back(number, IValue::dict(std::move(items)));
-  }
+  for (const auto& [number, tensors] : state) by_number.emplace_back(number, with_lists(tensors));
   std::vector<IValue> groups;
   for (const Group& group : param_groups) {
     IValue::Items items;
@@ -51,11 +83,7 @@ IValue OptimizerState::to_ivalue() const {
 OptimizerState OptimizerState::from_ivalue(const IValue& saved) {
   OptimizerState result;
   for (const auto& [number, items] : saved["state"].items())
-    for (const auto& [name, value] : items.items()) {
-      if (value.is_none()) continue;  // PyTorch's SGD without momentum
-      const bool is_number = value.is_int() || value.is_double();
-      result.state[number.to_int()][name.to_string()] = is_number ? full({}, value.to_double(), {float32}) : value.to_tensor();
-    }
+    for (const auto& [name, value] : items.items()) put(result.state[number.to_int()], name.to_string(), value);
   for (const IValue& group : saved["param_groups"].elements()) {
     Group& target = result.param_groups.emplace_back();
     for (const auto& [name, value] : group.items()) {

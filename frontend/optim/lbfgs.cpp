@@ -5,6 +5,7 @@
 #include "braze/autograd.h"
 #include "braze/functions.h"
 #include "braze/optim.h"
+#include "braze/optim/updates.h"
 #include "frontend/nn/text.h"
 #include "ir/error.h"
 
@@ -102,58 +103,167 @@ Point Search::zoom(Point a, Point b, int tries) {
 
 }  // namespace
 
-struct LBFGS::State {
-  std::int64_t func_evals = 0, n_iter = 0;
-  std::vector<Tensor> changes, steps;  // of the gradient, and of the parameters
-  std::vector<double> inverse_curvatures;
-  double diagonal = 1, step = 0;
-  Tensor direction, gradient;
+namespace {
 
-  // Adds the last step and the change of gradient to the history, unless they curve the wrong way.
-  void remember(const Tensor& next, std::int64_t most) {
-    const Tensor change = next - gradient, moved = direction * step;
-    const double curvature = change.dot(moved).item<double>();
-    if (curvature <= 1e-10) return;
-    if (static_cast<std::int64_t>(changes.size()) == most) {
-      changes.erase(changes.begin());
-      steps.erase(steps.begin());
-      inverse_curvatures.erase(inverse_curvatures.begin());
-    }
-    changes.push_back(change);
-    steps.push_back(moved);
-    inverse_curvatures.push_back(1 / curvature);
-    diagonal = curvature / change.dot(change).item<double>();
+// Adds the last step and the change of gradient to the history, unless they curve the wrong way.
+void remember(LBFGSState& s, const Tensor& gradient, std::int64_t most) {
+  const Tensor change = gradient - s.prev_flat_grad, moved = s.d * s.t;
+  const double curvature = change.dot(moved).item<double>();
+  if (curvature <= 1e-10) return;
+  if (static_cast<std::int64_t>(s.old_dirs.size()) == most) {
+    s.old_dirs.erase(s.old_dirs.begin());
+    s.old_stps.erase(s.old_stps.begin());
+    s.ro.erase(s.ro.begin());
   }
+  s.old_dirs.push_back(change);
+  s.old_stps.push_back(moved);
+  s.ro.push_back(1 / curvature);
+  s.H_diag = curvature / change.dot(change).item<double>();
+}
 
-  // Minus the inverse Hessian's estimate times the gradient, by the two loops.
-  Tensor newton(const Tensor& at) const {
-    Tensor q = -at;
-    std::vector<Tensor> weights(changes.size());
-    for (std::size_t i = changes.size(); i-- > 0;) {
-      weights[i] = steps[i].dot(q) * inverse_curvatures[i];
-      q = q - weights[i] * changes[i];
+// Minus the inverse Hessian's estimate times the gradient, by the two loops.
+Tensor newton(const LBFGSState& s, const Tensor& gradient) {
+  Tensor q = -gradient;
+  std::vector<Tensor> weights(s.old_dirs.size());
+  for (std::size_t i = s.old_dirs.size(); i-- > 0;) {
+    weights[i] = s.old_stps[i].dot(q) * s.ro[i];
+    q = q - weights[i] * s.old_dirs[i];
+  }
+  Tensor r = q * s.H_diag;
+  for (std::size_t i = 0; i < s.old_dirs.size(); ++i) r = r + s.old_stps[i] * (weights[i] - s.old_dirs[i].dot(r) * s.ro[i]);
+  return r;
+}
+
+Tensor flat_gradient(std::span<const Tensor> params, bool maximize) {
+  std::vector<Tensor> parts;
+  for (const Tensor& param : params) {
+    const Tensor gradient = param.grad();
+    parts.push_back((gradient.defined() ? gradient : zeros_like(param.detach())).reshape({-1}));
+  }
+  return maximize ? -cat(parts) : cat(parts);
+}
+
+void move(std::span<const Tensor> params, double step, const Tensor& direction) {
+  std::int64_t at = 0;
+  for (Tensor param : params) {
+    param.add_(direction.narrow(0, at, param.numel()).reshape(param.sizes()), step);
+    at += param.numel();
+  }
+}
+
+double greatest(const Tensor& t) { return abs(t).max().item<double>(); }
+
+}  // namespace
+
+void lbfgs_update(std::span<const Tensor> params, LBFGSState& s, const LBFGSOptions& options,
+                  const std::function<double()>& evaluate) {
+  const NoGradGuard off;
+  require(options.line_search_fn.empty() || options.line_search_fn == "strong_wolfe", "only 'strong_wolfe' is supported");
+  const std::int64_t most = options.max_eval.value_or(options.max_iter * 5 / 4);
+  std::int64_t evaluations = 0;
+  const auto look = [&] {
+    const EnableGradGuard on;
+    ++evaluations;
+    ++s.func_evals;
+    return options.maximize ? -evaluate() : evaluate();
+  };
+  double loss = look();
+  Tensor gradient = flat_gradient(params, options.maximize);
+  if (greatest(gradient) <= options.tolerance_grad) return;
+  for (std::int64_t iteration = 1; iteration <= options.max_iter; ++iteration) {
+    double t = options.lr;
+    if (++s.n_iter == 1) {
+      s.d = -gradient;
+      t *= std::min(1.0, 1.0 / abs(gradient).sum().item<double>());
+    } else {
+      remember(s, gradient, options.history_size);
+      s.d = newton(s, gradient);
     }
-    Tensor r = q * diagonal;
-    for (std::size_t i = 0; i < changes.size(); ++i) r = r + steps[i] * (weights[i] - changes[i].dot(r) * inverse_curvatures[i]);
-    return r;
+    const double slope = gradient.dot(s.d).item<double>();
+    s.prev_loss = loss;
+    s.prev_flat_grad = gradient;
+    s.t = t;
+    if (slope > -options.tolerance_change) break;
+    if (options.line_search_fn.empty()) {
+      move(params, t, s.d);
+      if (iteration != options.max_iter) {
+        loss = look();
+        gradient = flat_gradient(params, options.maximize);
+      }
+    } else {
+      std::vector<Tensor> kept;
+      for (const Tensor& param : params) kept.push_back(param.detach().clone());
+      const auto probe = [&](double step) -> Point {
+        move(params, step, s.d);
+        const double value = look();
+        const Tensor there = flat_gradient(params, options.maximize);
+        for (std::size_t i = 0; i < kept.size(); ++i) Tensor(params[i]).copy_(kept[i]);
+        return {step, value, there, there.dot(s.d).item<double>()};
+      };
+      const Point found = Search{probe, {0, loss, gradient, slope}, greatest(s.d)}.run(t);
+      loss = found.value, gradient = found.gradient, t = found.step;
+      move(params, t, s.d);
+    }
+    s.t = t;
+    if (evaluations >= most || greatest(gradient) <= options.tolerance_grad || greatest(s.d * t) <= options.tolerance_change ||
+        std::abs(loss - s.prev_loss) < options.tolerance_change)
+      break;
+  }
+}
+
+// ---- the class ----
+
+namespace {
+
+// Numbers in the state are tensors without dims; the i-th of a list is under "name.i".
+struct Fields {
+  StateDict& state;
+
+  template <class T>
+  void take(const char* name, T& value) const {
+    if (const Tensor* found = state.find(name)) value = found->item<T>();
+  }
+  void take(const char* name, Tensor& value) const {
+    if (const Tensor* found = state.find(name)) value = *found;
+  }
+  template <class T>
+  void take(const char* name, std::vector<T>& values) const {
+    for (std::string each; state.contains(each = fmt::format("{}.{}", name, values.size()));)
+      take(each.c_str(), values.emplace_back());
+  }
+  template <class T>
+  void put(const std::string& name, const T& value) const {
+    state[name] = from_bytes(&value, {}, dtype_of<T>());
+  }
+  void put(const std::string& name, const Tensor& value) const {
+    if (value.defined()) state[name] = value;
+  }
+  template <class T>
+  void put(const std::string& name, const std::vector<T>& values) const {
+    for (std::size_t i = 0; i < values.size(); ++i) put(fmt::format("{}.{}", name, i), values[i]);
   }
 };
 
-LBFGS::LBFGS(std::vector<Tensor> params, const LBFGSOptions& options) : options_(options), state_(std::make_unique<State>()) {
+void check(const LBFGSOptions& options) {
   require<ValueError>(options.lr >= 0, "Invalid learning rate: {}", repr(options.lr));
   require<ValueError>(options.line_search_fn.empty() || options.line_search_fn == "strong_wolfe",
                       "only 'strong_wolfe' is supported");
+}
+
+}  // namespace
+
+LBFGS::LBFGS(std::vector<Tensor> params, const LBFGSOptions& options) : options_(options) {
+  check(options);
   require<ValueError>(!params.empty(), "optimizer got an empty parameter list");
   add_params(std::move(params));
 }
-LBFGS::~LBFGS() = default;
 
 Named<Setting> LBFGS::settings(std::size_t) const {
   const LBFGSOptions& o = options_;
   const Setting search = o.line_search_fn.empty() ? Setting() : Setting(o.line_search_fn);
   return {{"lr", o.lr},
           {"max_iter", o.max_iter},
-          {"max_eval", max_evaluations()},
+          {"max_eval", o.max_eval.value_or(o.max_iter * 5 / 4)},
           {"tolerance_grad", o.tolerance_grad},
           {"tolerance_change", o.tolerance_change},
           {"history_size", o.history_size},
@@ -162,88 +272,59 @@ Named<Setting> LBFGS::settings(std::size_t) const {
 }
 
 void LBFGS::set(std::size_t, const std::string& name, const Setting& value) {
-  require<ValueError>(name == "lr" && std::holds_alternative<double>(value), "LBFGS's setting '{}' cannot be changed", name);
-  options_.lr = std::get<double>(value);
+  LBFGSOptions o = options_;
+  const auto assign = [&]<class T>(T& place) {
+    const T* given = std::get_if<T>(&value);
+    require<ValueError>(given != nullptr, "setting '{}' of LBFGS cannot be a value of this kind", name);
+    place = *given;
+  };
+  const auto number = [&](double& place) {
+    if (const auto* whole = std::get_if<std::int64_t>(&value))
+      place = static_cast<double>(*whole);
+    else
+      assign(place);
+  };
+  const bool is_none = std::holds_alternative<std::monostate>(value);
+  if (name == "lr")
+    number(o.lr);
+  else if (name == "max_iter")
+    assign(o.max_iter);
+  else if (name == "max_eval")
+    assign(o.max_eval.emplace());
+  else if (name == "tolerance_grad")
+    number(o.tolerance_grad);
+  else if (name == "tolerance_change")
+    number(o.tolerance_change);
+  else if (name == "history_size")
+    assign(o.history_size);
+  else if (name == "line_search_fn" && is_none)
+    o.line_search_fn.clear();
+  else if (name == "line_search_fn")
+    assign(o.line_search_fn);
+  else if (name == "maximize")
+    assign(o.maximize);
+  else
+    fail<ValueError>("the optimizer has no setting '{}'", name);
+  check(o);
+  options_ = o;
 }
 
-std::int64_t LBFGS::max_evaluations() const { return options_.max_eval.value_or(options_.max_iter * 5 / 4); }
-
-Tensor LBFGS::flat_gradient() const {
-  std::vector<Tensor> parts;
-  for (const Tensor& param : params()) {
-    const Tensor gradient = param.grad();
-    parts.push_back((gradient.defined() ? gradient : zeros_like(param.detach())).reshape({-1}));
-  }
-  return options_.maximize ? -cat(parts) : cat(parts);
-}
-
-void LBFGS::move(double step, const Tensor& direction) {
-  std::int64_t at = 0;
-  for (Tensor param : params()) {
-    param.add_(direction.narrow(0, at, param.numel()).reshape(param.sizes()), step);
-    at += param.numel();
-  }
+DType LBFGS::state_dtype(const std::string& name, const Tensor& param, const Tensor& value) const {
+  return value.dim() == 0 ? value.dtype() : Optimizer::state_dtype(name, param, value);
 }
 
 Tensor LBFGS::step(const Closure& closure) {
   require<ValueError>(static_cast<bool>(closure), "LBFGS's step needs a closure that computes the loss anew");
-  const NoGradGuard off;
-  const double sign = options_.maximize ? -1 : 1;
-  const auto evaluate = [&] {
-    const EnableGradGuard on;
-    return closure();
-  };
-  State& s = *state_;
-  const Tensor first = evaluate();
-  double loss = first.item<double>() * sign;
-  std::int64_t evaluations = 1;
-  ++s.func_evals;
-  Tensor gradient = flat_gradient();
-  const auto greatest = [](const Tensor& t) { return abs(t).max().item<double>(); };
-  if (greatest(gradient) <= options_.tolerance_grad) return first;
-  for (std::int64_t iteration = 1; iteration <= options_.max_iter; ++iteration) {
-    double t = options_.lr;
-    if (++s.n_iter == 1) {
-      s.direction = -gradient;
-      t *= std::min(1.0, 1.0 / abs(gradient).sum().item<double>());
-    } else {
-      s.remember(gradient, options_.history_size);
-      s.direction = s.newton(gradient);
-    }
-    const double before = loss, slope = gradient.dot(s.direction).item<double>();
-    s.gradient = gradient;
-    s.step = t;
-    if (slope > -options_.tolerance_change) break;
-    std::int64_t spent = 0;
-    if (options_.line_search_fn.empty()) {
-      move(t, s.direction);
-      if (iteration != options_.max_iter) {
-        loss = evaluate().item<double>() * sign;
-        gradient = flat_gradient();
-        spent = 1;
-      }
-    } else {
-      std::vector<Tensor> kept;
-      for (const Tensor& param : params()) kept.push_back(param.detach().clone());
-      const auto probe = [&](double step) -> Point {
-        move(step, s.direction);
-        const double value = evaluate().item<double>() * sign;
-        const Tensor there = flat_gradient();
-        for (std::size_t i = 0; i < kept.size(); ++i) Tensor(params()[i]).copy_(kept[i]);
-        return {step, value, there, there.dot(s.direction).item<double>()};
-      };
-      Search search{probe, {0, loss, gradient, slope}, greatest(s.direction)};
-      const Point found = search.run(t);
-      loss = found.value, gradient = found.gradient, t = found.step, spent = search.evaluations;
-      move(t, s.direction);
-    }
-    s.step = t;
-    evaluations += spent;
-    s.func_evals += spent;
-    if (evaluations >= max_evaluations() || greatest(gradient) <= options_.tolerance_grad ||
-        greatest(s.direction * t) <= options_.tolerance_change || std::abs(loss - before) < options_.tolerance_change)
-      break;
-  }
+  const Fields fields{state(params()[0])};
+  LBFGSState now;
+  each_field(now, [&](const char* name, auto& value) { fields.take(name, value); });
+  Tensor first;
+  lbfgs_update(params(), now, options_, [&] {
+    const Tensor loss = closure();
+    if (!first.defined()) first = loss;
+    return loss.item<double>();
+  });
+  each_field(now, [&](const char* name, const auto& value) { fields.put(name, value); });
   run(params());
   return first;
 }

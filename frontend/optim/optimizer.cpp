@@ -75,6 +75,11 @@ double Optimizer::initial_lr(std::size_t group) { return initial_lrs_.try_emplac
 
 StateDict& Optimizer::state(const Tensor& param) { return state_[param.impl()]; }
 
+DType Optimizer::state_dtype(const std::string& name, const Tensor& param, const Tensor& value) const {
+  if (name == "step") return float32;
+  return is_float(param.dtype()) ? param.dtype() : value.dtype();
+}
+
 OptimizerState Optimizer::state_dict() const {
   OptimizerState result;
   std::int64_t number = 0;
@@ -103,11 +108,8 @@ void Optimizer::load_state_dict(const OptimizerState& given) {
   for (const auto& [number, state] : given.state) {
     const auto param = params.find(number);
     if (param == params.end()) continue;
-    // In the parameter's dtype; a count of steps keeps its own. What needs no conversion is shared with the dict, as in PyTorch.
-    for (const auto& [name, value] : state)
-      fresh[param->second.impl()][name] = name == "step"                    ? value.to(float32)
-                                          : is_float(param->second.dtype()) ? value.to(param->second.dtype())
-                                                                            : value;
+    // What needs no conversion is shared with the dict, as in PyTorch.
+    for (const auto& [name, value] : state) fresh[param->second.impl()][name] = value.to(state_dtype(name, param->second, value));
   }
   for (std::size_t group = 0; group < groups(); ++group) {
     const Named<Setting> known = settings(group);

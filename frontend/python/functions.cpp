@@ -21,7 +21,7 @@ struct Space {
 };
 constexpr Space spaces[] = {
     {function, ""}, {method, "Tensor"}, {linalg, "linalg"}, {special, "special"}, {functional, "nn.functional"},
-    {fft, "fft"},   {optim, "optim"}};
+    {fft, "fft"},   {optim, "optim"},   {initial, "nn.init"}};
 
 std::string_view row_name(const Row& row) {
   const std::string_view text = row.signature;

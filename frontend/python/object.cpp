@@ -1,5 +1,6 @@
 #include "frontend/python/object.h"
 
+#include <cstring>
 #include <new>
 #include <stdexcept>
 
@@ -24,7 +25,11 @@ void add_errors(PyObject* module) {
 void translate_exception() noexcept {
   // A stopped evaluation is Ctrl-C's: Python's own handler says what it means.
   const auto set = [](PyObject* type, const char* text) {
-    if (PyErr_CheckSignals() == 0) PyErr_SetString(type, text);
+    if (PyErr_CheckSignals() != 0) return;
+    // It may name what a damaged file has for a name.
+    PyObject* message = PyUnicode_DecodeUTF8(text, static_cast<Py_ssize_t>(std::strlen(text)), "backslashreplace");
+    if (message) PyErr_SetObject(type, message);
+    Py_XDECREF(message);
   };
   try {
     throw;

@@ -27,8 +27,8 @@
 //   zeros(2, 3), x.view(2, -1). After `*,` come keyword-only arguments. Defaults: None, True, 1, 1e-5, inf, [], [1, 1], "text".
 // * NumPy's names are taken too: axis for dim, keepdims for keepdim, x and a for input, x2 for other.
 // * `out` demands the result's dtype of the tensor; `out_casts` takes any that it may be cast to.
-// * Flags: `function` (braze.f), `method` (Tensor.f), `linalg`, `special`, `functional` (braze.nn.functional.f), `fft`, `optim`
-//   (what braze.optim's classes call);
+// * Flags: `function` (braze.f), `method` (Tensor.f), `linalg`, `special`, `functional` (braze.nn.functional.f), `fft`, `initial`
+//   (braze.nn.init.f), `optim` (what braze.optim's classes call);
 //   `out`: takes out=, resized where needed, written with PyTorch's rule for casts, returned;
 //   `inplace`: there is Tensor.f_ too (and braze.f_ where there is a function): the result is written through the tensor by
 //   PyTorch's rules. Where C++ has a real in-place function, give it a row of its own instead:
@@ -53,7 +53,7 @@
 namespace braze::python {
 
 inline constexpr unsigned function = 1, method = 2, linalg = 4, special = 8, functional = 16, fft = 32, out = 64, inplace = 128,
-                          out_casts = 256 | out, optim = 512;
+                          out_casts = 256 | out, optim = 512, initial = 1024;
 
 struct Signature;
 
@@ -161,7 +161,9 @@ struct Row {
 
   template <class F>
   Row(const char* signature, unsigned flags, F, const char* doc = "")
-      : signature(signature), flags(flags), call(&run<F>), doc(doc) {}
+      : signature(signature), flags(flags), call(&run<F>), doc(doc) {
+    static_assert(std::is_empty_v<F>, "a lambda that captures nothing: of a function the type alone would be kept");
+  }
   Row(const char* alias) : signature(alias), flags(0), call(nullptr), doc("") {}  // NOLINT: "absolute = abs"
 
   const char* signature;

@@ -1,7 +1,7 @@
 """Writes the package's type stubs from the tables' rows: python stubs.py FOLDER, with braze importable.
 
 One stub for each module that has rows or what stands for them: braze/__init__.pyi has Tensor with its methods and torch's functions,
-linalg.pyi, special.pyi and nn/functional.pyi theirs, return_types.pyi the named tuples. The other modules are written in Python and are their
+linalg.pyi, special.pyi, nn/functional.pyi and nn/init.pyi theirs, return_types.pyi the named tuples. The other modules are written in Python and are their
 own stubs. Parameters of what is written in Python come from its signatures and annotations.
 """
 import builtins
@@ -302,7 +302,7 @@ def main(folder):
     text = HEADER + f"from . import {', '.join(f'{m} as {m}' for m in modules)}\n\n" + NAMES + module_text(braze, "", public)
     # Absent names raise; a program that asks for one with hasattr is no mistake.
     outputs = {"__init__.pyi": text + "__version__: str\ndef __dir__() -> list[str]: ...\ndef __getattr__(name: str) -> Any: ...\n"}
-    for path, name in (("linalg.pyi", "linalg"), ("special.pyi", "special"), ("nn/functional.pyi", "nn.functional")):
+    for path, name in (("linalg.pyi", "linalg"), ("special.pyi", "special"), ("nn/functional.pyi", "nn.functional"), ("nn/init.pyi", "nn.init")):
         module = importlib.import_module("braze." + name)
         dots = "." * (name.count(".") + 1)
         top = HEADER + (f"from {dots} import Generator, Size, Tensor, _bool, _device, _dtype, _float, _int, _layout, _Number, _type, memory_format, return_types\n\n"

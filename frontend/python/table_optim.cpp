@@ -1,5 +1,6 @@
 // Rows of braze/optim/updates.h: what braze.optim's classes call for each parameter. They change their tensors in place.
 #include "braze/optim/updates.h"
+#include "frontend/python/callbacks.h"
 #include "frontend/python/signature.h"
 
 namespace braze::python {
@@ -10,6 +11,72 @@ namespace O = braze::optim;
 
 // Handles on argument `i`'s tensor: what the updates change is the tensor itself.
 Tensor at(Arguments& a, std::size_t i) { return a.tensor(i); }
+
+// The state of L-BFGS in Python's dict.
+struct LBFGSFields {
+  PyObject* state;
+
+  static void convert(PyObject* from, double& to) { to = python::is_tensor(from) ? tensor_of(from).item<double>() : to_real(from); }
+  static void convert(PyObject* from, std::int64_t& to) {
+    to = python::is_tensor(from) ? tensor_of(from).item<std::int64_t>() : to_integer(from);
+  }
+  static void convert(PyObject* from, Tensor& to) { to = tensor_argument(from); }
+  template <class T>
+  static void convert(PyObject* from, std::vector<T>& to) {
+    const Object list = Object::steal(PySequence_Fast(from, "a list is expected in the state of LBFGS"));
+    to.resize(static_cast<std::size_t>(PySequence_Fast_GET_SIZE(list.get())));
+    for (std::size_t i = 0; i < to.size(); ++i) convert(PySequence_Fast_GET_ITEM(list.get(), static_cast<Py_ssize_t>(i)), to[i]);
+  }
+  template <class T>
+  static Object list(const std::vector<T>& from) {
+    Object result = Object::steal(PyList_New(0));
+    for (const T& each : from) check(PyList_Append(result.get(), Object::steal(to_python(each)).get()));
+    return result;
+  }
+  template <class T>
+  static Object object_of(const T& from) {
+    return Object::steal(to_python(from));
+  }
+  template <class T>
+  static Object object_of(const std::vector<T>& from) {
+    return list(from);
+  }
+  template <class T>
+  void take(const char* name, T& value) const {
+    if (PyObject* found = PyDict_GetItemString(state, name)) convert(found, value);
+  }
+  template <class T>
+  void put(const char* name, const T& value) const {
+    if constexpr (std::is_same_v<T, Tensor>)
+      if (!value.defined()) return;
+    check(PyDict_SetItemString(state, name, object_of(value).get()));
+  }
+};
+
+// What the closure gave first.
+Object lbfgs(Arguments& a) {
+  const LBFGSFields fields{a.object(1)};
+  O::LBFGSState state;
+  O::each_field(state, [&](const char* name, auto& value) { fields.take(name, value); });
+  Object first;
+  O::lbfgs_update(a.tensors(0), state,
+                  {.lr = a.number(3),
+                   .max_iter = a.integer(4),
+                   .max_eval = a.integer(5),
+                   .tolerance_grad = a.number(6),
+                   .tolerance_change = a.number(7),
+                   .history_size = a.integer(8),
+                   .line_search_fn = a.string_or_none(9).value_or(""),
+                   .maximize = a.boolean(10)},
+                  [&] {
+                    const Object loss = Object::steal(PyObject_CallNoArgs(a.object(2)));
+                    if (!first) first = loss;
+                    const Object number = Object::steal(PyNumber_Float(loss.get()));
+                    return PyFloat_AS_DOUBLE(number.get());
+                  });
+  O::each_field(state, [&](const char* name, const auto& value) { fields.put(name, value); });
+  return first;
+}
 
 const Rows rows{
     {"sgd_(Tensor param, Tensor gradient, Tensor? momentum_buffer, Tensor|Scalar lr, float momentum, float dampening, float "
@@ -124,6 +191,9 @@ const Rows rows{
                        {.etas = {a.number(4), a.number(5)}, .step_sizes = {a.number(6), a.number(7)}});
      },
      "A step of Rprop."},
+    {"lbfgs(Tensor[] params, object state, object closure, float lr, int max_iter, int max_eval, float tolerance_grad, float "
+     "tolerance_change, int history_size, str? line_search_fn, bool maximize)",
+     optim, [](Arguments& a) { return lbfgs(a); }, "A step of L-BFGS; returns what the closure gave first."},
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "braze/braze.h"
 #include "braze/nn.h"
 #include "braze/optim/schedulers.h"
+#include "braze/serialization.h"
 #include "tests/catch.h"
 #include "tests/frontend/values.h"
 
@@ -146,5 +147,24 @@ TEST_CASE("optim: schedulers in a row, together, and by a metric") {
     optim::ReduceLROnPlateau scheduler(sgd, {.factor = 0.5, .patience = 1});
     for (const double metric : {3.0, 2.0, 2.0, 2.0, 2.0, 1.0}) scheduler.step(metric);
     CHECK(sgd.lr() == 0.5);
+  }
+}
+
+TEST_CASE("optim: L-BFGS goes on from PyTorch's state, and from its own") {
+  const IValue saved = load(std::string(BRAZE_SOURCE_DIR) + "/tests/data/checkpoints/training.pt")["lbfgs"];
+  const Tensor p = saved["point"].to_tensor().clone().requires_grad_();
+  optim::LBFGS lbfgs({p}), other({p});
+  lbfgs.load_state_dict(saved["state"]);
+  CHECK(lbfgs.state(p)["n_iter"].item<std::int64_t>() == 9);
+  for (std::size_t i = 0; i < saved["losses"].size(); ++i) {
+    optim::LBFGS& now = i == 2 ? other : lbfgs;
+    if (i == 2) other.load_state_dict(optim::OptimizerState::from_ivalue(lbfgs.state_dict().to_ivalue()));
+    const Tensor loss = now.step([&] {
+      now.zero_grad();
+      Tensor value = pow(1 - p(0), 2) + 100 * pow(p(1) - pow(p(0), 2), 2);
+      value.backward();
+      return value;
+    });
+    CHECK(loss.item<double>() == Approx(saved["losses"][i].to_double()).epsilon(1e-9));
   }
 }

@@ -283,6 +283,8 @@ def test_truncated_files():
 def test_damaged_files():
     data = saved({"a": T.arange(20.), "b": [T.ones(3, dtype=T.int8), "text"]})
     assert error(load, data.replace(b"archive/data/0", b"archive/data/9"))[0] == "RuntimeError"
+    kind, text = error(load, data.replace(b"archive/data.pkl", b"arch\xb2ve/data.pkl").replace(b"_rebuild", b"_rebuilt", 1))
+    assert kind == "RuntimeError" and "\\xb2" in text
     seed = random.randrange(2 ** 32)
     print("seed", seed)
     draw = random.Random(seed)

@@ -101,6 +101,8 @@ class Optimizer {
   virtual void update(std::vector<Tensor>& updated) = 0;
   // Whether braze::compile may repeat `update` for its numbers alone.
   virtual bool repeatable() const { return false; }
+  // What a loaded state becomes: the parameter's dtype, and float32 for a count of steps.
+  virtual DType state_dtype(const std::string& name, const Tensor& param, const Tensor& value) const;
   // Runs what a step has changed and all that it comes from, as one program.
   static void run(std::span<const Tensor> updated);
 
@@ -189,26 +191,21 @@ class Rprop : public PerParameter<RpropOptions> {
   using PerParameter::PerParameter;
 };
 
-// Steps along an estimate of the inverse Hessian; step needs a closure, and works until max_iter or a tolerance. Its state is not in
-// state_dict. https://pytorch.org/docs/stable/generated/torch.optim.LBFGS.html
+// Steps along an estimate of the inverse Hessian; step needs a closure, and works until max_iter or a tolerance. In its state numbers are
+// tensors without dims, and elements of lists are named "old_dirs.0". https://pytorch.org/docs/stable/generated/torch.optim.LBFGS.html
 class LBFGS : public Optimizer {
  public:
   using Options = LBFGSOptions;
   explicit LBFGS(std::vector<Tensor> params, const LBFGSOptions& options = {});
-  ~LBFGS() override;
   Tensor step(const Closure& closure) override;
   Named<Setting> settings(std::size_t group = 0) const override;
   void set(std::size_t group, const std::string& name, const Setting& value) override;
 
  private:
-  struct State;
-  std::int64_t max_evaluations() const;
-  Tensor flat_gradient() const;
-  void move(double step, const Tensor& direction);
   void update(std::vector<Tensor>&) override {}
+  DType state_dtype(const std::string& name, const Tensor& param, const Tensor& value) const override;
 
   LBFGSOptions options_;
-  std::unique_ptr<State> state_;
 };
 
 }  // namespace braze::optim
