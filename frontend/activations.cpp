@@ -114,10 +114,12 @@ Tensor tanhshrink(const In& x) {
 }
 
 Tensor hardshrink(const In& x, double lambd) {
+  const GradientScope scope(GradientName::HardshrinkBackward0);
   return map_floating("hardshrink_cpu", x, [&](const Tensor& x) { return where((x >= -lambd) & (x <= lambd), 0, x); });
 }
 
 Tensor softshrink(const In& x, double lambd) {
+  const GradientScope scope(GradientName::SoftshrinkBackward0);
   require(lambd >= 0, "lambda must be greater or equal to 0, but found to be {}.", lambd);
   return map_floating("softshrink_cpu", x, [&](const Tensor& x) {
     return where(x > lambd, x - lambd, where(x < -lambd, x + lambd, 0 * x));  // NaN stays
@@ -125,6 +127,7 @@ Tensor softshrink(const In& x, double lambd) {
 }
 
 Tensor threshold(const In& x, Scalar threshold, Scalar value) {
+  const GradientScope scope(GradientName::ThresholdBackward0);
   const SourceLine line(x.where());
   const Tensor t = as_tensor(x);
   if (t.dtype() == DType::boolean) not_implemented_for("threshold_cpu", t.dtype());
@@ -170,6 +173,7 @@ Tensor rrelu(const In& x, double lower, double upper, bool training, Generator* 
 }
 
 Tensor glu(const In& x, std::int64_t dim) {
+  const GradientScope scope(GradientName::GluBackward0);
   const SourceLine line(x.where());
   const Tensor t = as_tensor(x);
   require(t.dim() > 0, "glu does not support 0-dimensional tensors");

@@ -1,6 +1,7 @@
 // Losses of classes. The element of a class is picked by comparing: it fuses with the softmax before it, and so does its gradient.
 #include "braze/losses.h"
 
+#include "frontend/autograd/names.h"
 #include "frontend/autograd/trace_notes.h"
 #include "frontend/composing.h"
 #include "frontend/losses.h"
@@ -142,6 +143,7 @@ Tensor class_cross_entropy(const Classes& c, const Tensor& weight, std::string_v
 
 Tensor nll_loss(const In& input, const Tensor& target, const Tensor& weight, std::int64_t ignore_index,
                 std::string_view reduction) {
+  const GradientScope scope(GradientName::NllLossBackward0);
   const Tensor& x = require_tensor("nll_loss", input);
   require_reduction(reduction);
   require_class_shapes(x, target);
@@ -156,6 +158,7 @@ Tensor nll_loss(const In& input, const Tensor& target, const Tensor& weight, std
 
 Tensor cross_entropy(const In& input, const Tensor& target, const Tensor& weight, std::int64_t ignore_index,
                      std::string_view reduction, double label_smoothing) {
+  const GradientScope scope(GradientName::NllLossBackward0);
   const Tensor& x = require_tensor("cross_entropy_loss", input);
   require_reduction(reduction);
   require(label_smoothing >= 0 && label_smoothing <= 1, "label_smoothing must be between 0.0 and 1.0. Got: {}", label_smoothing);
@@ -176,6 +179,7 @@ Tensor cross_entropy(const In& input, const Tensor& target, const Tensor& weight
 
 Tensor multi_margin_loss(const In& input, const Tensor& target, std::int64_t p, double margin, const Tensor& weight,
                          std::string_view reduction) {
+  const GradientScope scope(GradientName::MultiMarginLossBackward0);
   const Tensor& x = require_tensor("multi_margin_loss", input);
   require_reduction(reduction);
   require<ValueError>(p == 1 || p == 2, "only p == 1 and p == 2 supported");

@@ -1,5 +1,6 @@
 // Complex tensors: parts, pairs, views on them, and making them.
 #include "frontend/complex.h"
+#include "frontend/autograd/names.h"
 #include "frontend/autograd/tracking.h"
 
 #include <algorithm>
@@ -112,6 +113,7 @@ Parts operator/(const Parts& a, const Parts& b) {
 // ---- making ----
 
 Tensor complex(const In& real, const Tensor& imag) {
+  const GradientScope scope(GradientName::ComplexBackward0);
   const SourceLine line(real.where());
   const Tensor& re = require_tensor("complex", real);
   require_one_type(re, imag);

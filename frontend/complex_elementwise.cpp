@@ -2,6 +2,7 @@
 #include <array>
 
 #include "braze/functions.h"
+#include "frontend/autograd/names.h"
 #include "frontend/complex.h"
 #include "frontend/composing.h"
 #include "frontend/promotion.h"
@@ -159,6 +160,7 @@ Tensor conj_physical(const In& x) {
 }
 
 Tensor sgn(const In& x) {
+  const GradientScope scope(GradientName::SgnBackward0);
   if (!is_complex(x)) return sign(x);
   const SourceLine line(x.where());
   const Tensor t = as_tensor(x);
@@ -168,6 +170,7 @@ Tensor sgn(const In& x) {
 }
 
 Tensor angle(const In& x) {
+  const GradientScope scope(GradientName::AngleBackward0);
   constexpr double pi = 3.14159265358979323846;
   if (!is_complex(x)) return map_real(x, [](const Tensor& x) { return where(isnan(x), x, where(x < 0, pi, zeros_like(x))); });
   const SourceLine line(x.where());

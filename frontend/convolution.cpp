@@ -376,6 +376,7 @@ std::int64_t blocks(const Windows& w, std::size_t i, std::int64_t size) {
 }  // namespace
 
 Tensor unfold(const In& input, SizesView kernel_size, SizesView dilation, SizesView padding, SizesView stride) {
+  const GradientScope scope(GradientName::Im2ColBackward0);
   const SourceLine line(input.where());
   const Tensor& given = tensor_argument(input, "unfold", "input");
   require<IndexError>(given.dim() > 2, "Dimension out of range (expected to be in range of [{}, {}], but got {})", -given.dim(),
@@ -400,6 +401,7 @@ Tensor unfold(const In& input, SizesView kernel_size, SizesView dilation, SizesV
 
 Tensor fold(const In& input, SizesView output_size, SizesView kernel_size, SizesView dilation, SizesView padding,
             SizesView stride) {
+  const GradientScope scope(GradientName::Col2ImBackward0);
   const SourceLine line(input.where());
   const Tensor& given = tensor_argument(input, "fold", "input");
   const Windows w = two_dims("col2im", kernel_size, dilation, padding, stride);

@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "braze/functions.h"
+#include "frontend/autograd/names.h"
 #include "frontend/composing.h"
 #include "frontend/elementwise.h"
 #include "frontend/view_layout.h"
@@ -63,12 +64,14 @@ Tensor ShapingMethods::flipud(Where where) const {
 }
 
 Tensor ShapingMethods::roll(std::int64_t shift, std::optional<std::int64_t> dim, Where where) const {
+  const GradientScope scope(GradientName::RollBackward0);
   const std::int64_t shifts[] = {shift};
   const std::int64_t dims[] = {dim.value_or(0)};
   return roll(std::span<const std::int64_t>(shifts), std::span<const std::int64_t>(dims).first(dim.has_value()), where);
 }
 
 Tensor ShapingMethods::roll(SizesView shifts, SizesView dims, Where where) const {
+  const GradientScope scope(GradientName::RollBackward0);
   const Tensor& self = self_of(this);
   require(shifts.size() > 0, "`shifts` required");
   if (dims.size() == 0 && shifts.size() == 1) {
@@ -82,6 +85,7 @@ Tensor ShapingMethods::roll(SizesView shifts, SizesView dims, Where where) const
 }
 
 Tensor ShapingMethods::rot90(std::int64_t k, SizesView dims, Where where) const {
+  const GradientScope scope(GradientName::Rot90Backward0);
   const Tensor& self = self_of(this);
   require(dims.size() == 2, "expected total rotation dims == 2, but got dims = {}", dims.size());
   require(self.dim() >= 2, "expected total dims >= 2, but got total dims = {}", self.dim());
@@ -114,6 +118,7 @@ Tensor rot90(const In& x, std::int64_t k, SizesView dims) { return require_tenso
 // ---- repeating ----
 
 Tensor ShapingMethods::repeat(SizesView repeats, Where where) const {
+  const GradientScope scope(GradientName::RepeatBackward0);
   const Tensor& self = self_of(this);
   const auto rank = static_cast<std::size_t>(self.dim());
   require(repeats.size() >= rank, "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor");
@@ -135,6 +140,7 @@ Tensor ShapingMethods::repeat(SizesView repeats, Where where) const {
 }
 
 Tensor ShapingMethods::tile(SizesView repeats, Where where) const {
+  const GradientScope scope(GradientName::RepeatBackward0);
   const auto rank = static_cast<std::size_t>(self_of(this).dim());
   Sizes all(std::max(rank, repeats.size()), 1);
   std::copy(repeats.begin(), repeats.end(), all.end() - static_cast<std::ptrdiff_t>(repeats.size()));

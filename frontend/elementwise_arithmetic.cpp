@@ -92,6 +92,7 @@ Tensor addcdiv(const In& x, const In& a, const In& b, Scalar value) {
 }
 
 Tensor lerp(const In& start, const In& end, const In& weight) {
+  const GradientScope scope(weight.is_scalar() ? GradientName::LerpBackward0 : GradientName::LerpBackward1);
   const SourceLine line(start.where());
   const Tensor from = as_tensor(start), to = as_tensor(end, end.is_scalar() ? from.dtype() : end.tensor().dtype());
   const DType type = from.dtype();
@@ -239,12 +240,14 @@ Tensor masked_fill(const In& x, const Tensor& mask, const In& value) {
 // ---- signs, parts, divisors ----
 
 Tensor square(const In& x) {
+  const GradientScope scope(GradientName::PowBackward0);
   const SourceLine line(x.where());
   const Tensor t = as_tensor(x);
   return t.dtype() == DType::boolean ? t.to(DType::i64) : t * t;
 }
 
 Tensor frac(const In& x) {
+  const GradientScope scope(GradientName::FracBackward0);
   return map_floating("frac", x, [](const Tensor& x) { return x - trunc(x); });
 }
 

@@ -1,5 +1,6 @@
 #include "braze/embedding.h"
 
+#include "frontend/autograd/names.h"
 #include "frontend/composing.h"
 
 namespace braze::nn::functional {
@@ -37,6 +38,7 @@ Tensor scale_gradient(const Tensor& x, const Tensor& factor) {
 }  // namespace
 
 Tensor embedding(const In& input, const Tensor& weight, const EmbeddingOptions& options) {
+  const GradientScope scope(GradientName::EmbeddingBackward0);
   const Tensor& numbers = require_tensor("embedding", input);
   const SourceLine line(input.where());
   require_operands("embedding", numbers, weight);

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "braze/functions.h"
+#include "frontend/autograd/names.h"
 #include "frontend/factorizations.h"
 #include "frontend/source_line.h"
 #include "frontend/view_layout.h"
@@ -146,6 +147,7 @@ Tensor parity(const LuFactors& f, DType type) {
 }  // namespace
 
 Tensor linalg::det(const In& A) {
+  const GradientScope scope(GradientName::LinalgDetBackward0);
   const SourceLine line(A.where());
   const Tensor& a = square_matrices(A, "linalg.det");
   const LuFactors f = factorize(a, ir::Checked::none);
@@ -153,6 +155,7 @@ Tensor linalg::det(const In& A) {
 }
 
 std::tuple<Tensor, Tensor> linalg::slogdet(const In& A) {
+  const GradientScope scope(GradientName::LinalgSlogdetBackward0);
   const SourceLine line(A.where());
   const Tensor& a = square_matrices(A, "linalg.slogdet");
   const LuFactors f = factorize(a, ir::Checked::none);
@@ -182,6 +185,7 @@ std::tuple<Tensor, Tensor> cholesky_factor(const Tensor& a, bool upper, ir::Chec
 }  // namespace
 
 Tensor linalg::cholesky(const In& A, bool upper) {
+  const GradientScope scope(GradientName::LinalgCholeskyExBackward0);
   const SourceLine line(A.where());
   if (const Tensor& a = square_matrices(A, "linalg.cholesky"); is_complex(a.dtype()))
     return column_major(complex_cholesky(a, upper, [](const Tensor& real) { return linalg::cholesky(real); }));
@@ -202,6 +206,7 @@ Tensor cholesky(const In& input, bool upper) {
 // ---- QR ----
 
 std::tuple<Tensor, Tensor> linalg::qr(const In& A, std::string_view mode) {
+  const GradientScope scope(GradientName::LinalgQrBackward0);
   const SourceLine line(A.where());
   const Tensor& a = factorized(A, "linalg.qr");
   require(mode == "reduced" || mode == "complete" || mode == "r",
@@ -215,6 +220,7 @@ std::tuple<Tensor, Tensor> qr(const In& input, bool some) { return linalg::qr(in
 // ---- SVD and eigenvalues ----
 
 std::tuple<Tensor, Tensor, Tensor> linalg::svd(const In& A, bool full_matrices) {
+  const GradientScope scope(GradientName::LinalgSvdBackward0);
   const SourceLine line(A.where());
   const Tensor& a = factorized(A, "linalg.svd");
   const engine::Value v = record_on(ir::Op::svd, {a}, ir::Factor{lesser_size(a), full_matrices});
@@ -250,6 +256,7 @@ bool triangle_named(std::string_view UPLO) {
 }  // namespace
 
 std::tuple<Tensor, Tensor> linalg::eigh(const In& A, std::string_view UPLO) {
+  const GradientScope scope(GradientName::LinalgEighBackward0);
   const SourceLine line(A.where());
   const Tensor& a = square_matrices(A, "linalg.eigh");
   const engine::Value v = record_on(ir::Op::eigh, {a}, ir::Eigh{triangle_named(UPLO)});

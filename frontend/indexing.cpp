@@ -231,6 +231,7 @@ void assign_view(Tensor view, const In& value) {
   }
   Tensor given = value.tensor();
   if (given.dim() == 0 && view.dim() > 0) {
+    require_writable(checked(view));  // unlike a number, which fills a view of whatever layout
     view.fill_(value);
     return;
   }

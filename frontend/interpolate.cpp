@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "braze/functions.h"
+#include "frontend/autograd/names.h"
 #include "frontend/composing.h"
 #include "frontend/formula.h"
 #include "frontend/linalg.h"
@@ -270,6 +271,7 @@ Tensor interpolate(const In& input, const InterpolateOptions& options) {
 // ---- shuffles: reshape, permute, reshape ----
 
 Tensor pixel_shuffle(const In& input, std::int64_t upscale_factor) {
+  const GradientScope scope(GradientName::PixelShuffleBackward0);
   const SourceLine line(input.where());
   const Tensor& x = tensor_argument(input, "pixel_shuffle", "input");
   const std::int64_t r = upscale_factor;
@@ -307,6 +309,7 @@ Tensor pixel_unshuffle(const In& input, std::int64_t downscale_factor) {
 }
 
 Tensor channel_shuffle(const In& input, std::int64_t groups) {
+  const GradientScope scope(GradientName::ChannelShuffleBackward0);
   const SourceLine line(input.where());
   const Tensor& x = tensor_argument(input, "channel_shuffle", "input");
   require(x.dim() > 2, "channel_shuffle expects input with > 2 dims, but got input with sizes {}", sizes_text(x.sizes()));

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <numbers>
 
+#include "frontend/autograd/names.h"
 #include "frontend/composing.h"
+#include "frontend/engine/failures.h"
 #include "frontend/losses.h"
 
 namespace braze {
@@ -62,6 +64,7 @@ void require_same_sizes(const In& input, const Tensor& target) {
 }  // namespace
 
 Tensor mse_loss(const In& input, const Tensor& target, std::string_view reduction, const Tensor& weight) {
+  const GradientScope scope(GradientName::MseLossBackward0);
   return loss("mse_cpu", input, target, reduction, weight, [](const Tensor& x, const Tensor& t) { return square(x - t); });
 }
 
@@ -70,6 +73,7 @@ Tensor l1_loss(const In& input, const Tensor& target, std::string_view reduction
 }
 
 Tensor smooth_l1_loss(const In& input, const Tensor& target, std::string_view reduction, double beta) {
+  const GradientScope scope(GradientName::SmoothL1LossBackward0);
   require(beta >= 0, "smooth_l1_loss does not support negative values for beta.");
   if (beta == 0) return l1_loss(input, target, reduction);
   return loss("smooth_l1_cpu", input, target, reduction, {}, [&](const Tensor& x, const Tensor& t) {
@@ -79,6 +83,7 @@ Tensor smooth_l1_loss(const In& input, const Tensor& target, std::string_view re
 }
 
 Tensor huber_loss(const In& input, const Tensor& target, std::string_view reduction, double delta, const Tensor& weight) {
+  const GradientScope scope(GradientName::HuberLossBackward0);
   require(delta > 0, "huber_loss does not support non-positive values for delta.");
   return loss("huber_cpu", input, target, reduction, weight, [&](const Tensor& x, const Tensor& t) {
     const Tensor distance = abs(x - t);
@@ -86,14 +91,36 @@ Tensor huber_loss(const In& input, const Tensor& target, std::string_view reduct
   });
 }
 
+namespace {
+
+Tensor beyond(const Tensor& x) { return logical_not(logical_and(x >= 0, x <= 1)); }
+
+// x, of which no element is `wrong`: PyTorch looks at each.
+Tensor checked_elements(const Tensor& x, const Tensor& wrong, const char* complaint) {
+  const engine::Value index = read(checked(wrong.to(DType::i64)), here());
+  try {
+    engine::Value zero = engine::record(ir::Op::wrap_index, {&index, 1}, ir::WrapIndex{1}, here());
+    engine::set_complaint(zero.node(), complaint);
+    return x + wrap(std::move(zero)).to(x.dtype());
+  } catch (const IndexError&) {  // it ran at once
+    fail("{}", complaint);
+  }
+}
+
+}  // namespace
+
 Tensor binary_cross_entropy(const In& input, const Tensor& target, const Tensor& weight, std::string_view reduction) {
+  const GradientScope scope(GradientName::BinaryCrossEntropyBackward0);
   require_tensor("binary_cross_entropy", input);
   require_same_sizes(input, target);
   require(input.tensor().dtype() == target.dtype(), "Found dtype {} but expected {}", info(target.dtype()).scalar_name,
           info(input.tensor().dtype()).scalar_name);
   require_reduction(reduction);
   const SourceLine line(input.where());
-  return zip_floating("binary_cross_entropy", input, target, [&](const Tensor& x, const Tensor& t) {
+  return zip_floating("binary_cross_entropy", input, target, [&](const Tensor& given, const Tensor& expected) {
+    const Tensor x_beyond = beyond(given), t_beyond = logical_and(beyond(expected), logical_not(x_beyond));
+    const Tensor x = checked_elements(given, x_beyond, "all elements of input should be between 0 and 1");
+    const Tensor t = checked_elements(expected, t_beyond, "all elements of target should be between 0 and 1");
     const Tensor each = (t - 1) * maximum(log1p(-x), -100) - t * maximum(log(x), -100);
     return reduced(weight.defined() ? each * weight : each, reduction);
   });
@@ -101,6 +128,7 @@ Tensor binary_cross_entropy(const In& input, const Tensor& target, const Tensor&
 
 Tensor binary_cross_entropy_with_logits(const In& input, const Tensor& target, const Tensor& weight, std::string_view reduction,
                                         const Tensor& pos_weight) {
+  const GradientScope scope(GradientName::BinaryCrossEntropyWithLogitsBackward0);
   const Sizes a = require_tensor("binary_cross_entropy_with_logits", input).sizes(), b = target.sizes();
   require<ValueError>(a == b, "Target size (torch.Size([{}])) must be the same as input size (torch.Size([{}]))",
                       fmt::join(b, ", "), fmt::join(a, ", "));

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "braze/functions.h"
+#include "frontend/autograd/names.h"
 #include "frontend/formula.h"
 #include "frontend/linalg.h"
 #include "frontend/source_line.h"
@@ -12,6 +13,7 @@
 namespace braze {
 
 Tensor trace(const In& input) {
+  const GradientScope scope(GradientName::TraceBackward0);
   const SourceLine line(input.where());
   const Tensor& x = tensor_argument(input, "trace", "input");
   require(x.dim() == 2, "trace: expected a matrix, but got tensor with dim {}", x.dim());
@@ -22,6 +24,7 @@ Tensor trace(const In& input) {
 // ---- cross ----
 
 Tensor cross(const In& input, const Tensor& other, std::optional<std::int64_t> dim) {
+  const GradientScope scope(GradientName::LinalgCrossBackward0);
   const Tensor& x = tensor_argument(input, "cross", "input");
   if (dim) return linalg::cross(input, other, *dim);
   const Sizes sizes = x.sizes();
@@ -31,6 +34,7 @@ Tensor cross(const In& input, const Tensor& other, std::optional<std::int64_t> d
 }
 
 Tensor linalg::cross(const In& input, const Tensor& other, std::int64_t dim) {
+  const GradientScope scope(GradientName::LinalgCrossBackward0);
   const SourceLine line(input.where());
   const Tensor& x = tensor_argument(input, "cross", "input");
   require(x.dim() == other.dim(), "linalg.cross: inputs must have the same number of dimensions.");
@@ -59,6 +63,7 @@ Tensor euclidean_by_product(const Tensor& x, const Tensor& y) {
 }  // namespace
 
 Tensor cdist(const In& x1, const Tensor& x2, double p, std::string_view compute_mode) {
+  const GradientScope scope(GradientName::CdistBackward0);
   const SourceLine line(x1.where());
   const Tensor& a = tensor_argument(x1, "cdist", "x1");
   require(is_float(a.dtype()), "cdist only supports floating-point dtypes, X1 got: {}", info(a.dtype()).scalar_name);
@@ -183,6 +188,7 @@ Tensor matrix_exp(const In& input) { return linalg::matrix_exp(input); }
 // exp(A) = exp(A / 2^s)^(2^s): s so large that the Taylor polynomial of degree 20 is exact to the last place. The largest s of
 // the batch is needed now, so the operand is evaluated; each matrix is squared as often as its own norm demands.
 Tensor linalg::matrix_exp(const In& input) {
+  const GradientScope scope(GradientName::LinalgMatrixExpBackward0);
   const SourceLine line(input.where());
   const Tensor& a = tensor_argument(input, "matrix_exp", "input");
   require_floating("linalg.matrix_exp", a);

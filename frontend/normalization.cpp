@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "braze/functional.h"
+#include "frontend/autograd/names.h"
 #include "frontend/composing.h"
 
 namespace braze {
@@ -80,6 +81,7 @@ std::string size_of_input(const Sizes& sizes) { return fmt::format("torch.Size([
 }  // namespace
 
 Tensor layer_norm(const In& x, SizesView normalized_shape, const Tensor& weight, const Tensor& bias, double eps) {
+  const GradientScope scope(GradientName::NativeLayerNormBackward0);
   const Tensor& self = require_tensor("layer_norm", x);
   const SourceLine line(x.where());
   require_last_dims(self.sizes(), normalized_shape);
@@ -108,6 +110,7 @@ Tensor rms_norm(const In& x, SizesView normalized_shape, const Tensor& weight, s
 }
 
 Tensor group_norm(const In& x, std::int64_t num_groups, const Tensor& weight, const Tensor& bias, double eps) {
+  const GradientScope scope(GradientName::NativeGroupNormBackward0);
   const Tensor& self = require_tensor("group_norm", x);
   const SourceLine line(x.where());
   const Sizes sizes = self.sizes();
@@ -135,6 +138,7 @@ namespace nn::functional {
 
 Tensor batch_norm(const In& x, const Tensor& running_mean, const Tensor& running_var, const Tensor& weight, const Tensor& bias,
                   bool training, double momentum, double eps) {
+  const GradientScope scope(GradientName::NativeBatchNormBackward0);
   const Tensor& self = require_tensor("batch_norm", x);
   const SourceLine line(x.where());
   const Sizes sizes = self.sizes();

@@ -135,11 +135,13 @@ Tensor norm(const In& x, Order p, DimsView dims, bool keepdim, std::optional<DTy
 }
 
 Tensor dist(const In& x, const Tensor& other, double p) {
+  const GradientScope scope(GradientName::DistBackward0);
   const SourceLine line(x.where());
   return linalg::vector_norm(sub(x, other), p);
 }
 
 Tensor renorm(const In& x, double p, std::int64_t dim, double maxnorm) {
+  const GradientScope scope(GradientName::RenormBackward0);
   const Tensor& self = require_tensor("renorm", x);
   const SourceLine line(x.where());
   require(p > 0, "renorm: non-positive-norm not supported");

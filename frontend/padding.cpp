@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "braze/functions.h"
+#include "frontend/autograd/names.h"
 #include "frontend/complex.h"
 #include "frontend/composing.h"
 
@@ -125,6 +126,7 @@ Tensor constant_pad_nd(const In& x, SizesView amounts, Scalar value) {
 }
 
 Tensor pad(const In& x, SizesView amounts, Scalar value) {
+  const GradientScope scope(GradientName::ConstantPadNdBackward0);
   return pad_constant(require_tensor("pad", x), amounts, value, x.where());
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "braze/functions.h"
+#include "frontend/autograd/names.h"
 #include "frontend/elementwise.h"
 #include "frontend/formula.h"
 #include "frontend/positions.h"
@@ -161,6 +162,7 @@ void reduce_into(Tensor& x, const engine::Value& at, const engine::Value& values
 }  // namespace
 
 Tensor index_select(const In& x, std::int64_t dim, const Tensor& index) {
+  const GradientScope scope(GradientName::IndexSelectBackward0);
   const Slices s = slices("index_select", x.tensor(), dim, index);
   const engine::Value out = read_at(checked(x.tensor()), slice_positions(s, x.where()), location(x.where()));
   const DType type = x.tensor().dtype();
@@ -168,6 +170,7 @@ Tensor index_select(const In& x, std::int64_t dim, const Tensor& index) {
 }
 
 Tensor gather(const In& x, std::int64_t dim, const Tensor& index) {
+  const GradientScope scope(GradientName::GatherBackward0);
   const engine::Value at = element_positions("gather", x.tensor(), dim, index, true, x.where());
   return wrap(read_at(checked(x.tensor()), at, location(x.where())), x.tensor().dtype());
 }
@@ -194,6 +197,7 @@ Tensor take_along_dim(const In& x, const Tensor& indices) {
 }
 
 Tensor take(const In& x, const Tensor& index) {
+  const GradientScope scope(GradientName::TakeBackward0);
   const Tensor flat = x.tensor().reshape({-1});
   require(index.dtype() == DType::i64, "take(): Expected a long tensor for index, but got {}", info(index.dtype()).torch_name);
   PositionSum sum(sizes_of(*checked(index).type), flat.storage_offset(), x.where());
@@ -235,6 +239,7 @@ std::vector<Tensor> nonzero_as_tuple(const In& x) {
 }
 
 Tensor masked_select(const In& x, const Tensor& mask) {
+  const GradientScope scope(GradientName::MaskedSelectBackward0);
   require(mask.dtype() == DType::boolean, "masked_select: expected BoolTensor for mask");
   const Dims common = broadcast_sizes(x.tensor().sizes(), mask.sizes());
   const Sizes sizes(common.begin(), common.end());
@@ -256,6 +261,7 @@ void require_apart(const Tensor& target, const Tensor& index, const In& source) 
 }  // namespace
 
 Tensor& PickingMethods::index_copy_(std::int64_t dim, const Tensor& index, const In& source) {
+  const GradientScope scope(GradientName::IndexCopyBackward0);
   Tensor& x = self_of(this);
   const Slices s = slices("index_copy", x, dim, index);
   const ir::Location where = location(source.where());
@@ -274,6 +280,7 @@ Tensor& PickingMethods::index_copy_(std::int64_t dim, const Tensor& index, const
 }
 
 Tensor& PickingMethods::index_add_(std::int64_t dim, const Tensor& index, const In& source, Scalar alpha) {
+  const GradientScope scope(GradientName::IndexAddBackward0);
   Tensor& x = self_of(this);
   const Slices s = slices("index_add", x, dim, index);
   const ir::Location where = location(source.where());
@@ -292,6 +299,7 @@ Tensor& PickingMethods::index_add_(std::int64_t dim, const Tensor& index, const 
 }
 
 Tensor& PickingMethods::index_fill_(std::int64_t dim, const Tensor& index, const In& value) {
+  const GradientScope scope(GradientName::IndexFillBackward0);
   Tensor& x = self_of(this);
   require(value.is_scalar() || value.tensor().dim() == 0,
           "index_fill_ only supports a 0-dimensional value tensor, but got tensor with {} dimension(s).",
@@ -317,6 +325,7 @@ Tensor& PickingMethods::index_fill_(std::int64_t dim, const Tensor& index, const
 
 Tensor& PickingMethods::index_reduce_(std::int64_t dim, const Tensor& index, const In& source, std::string_view reduce,
                                       bool include_self) {
+  const GradientScope scope(GradientName::IndexReduceBackward0);
   Tensor& x = self_of(this);
   const Reduction r = reduction("index_reduce", reduce, "either prod, mean, amax or amin");
   const Slices s = slices("index_reduce", x, dim, index);
@@ -327,6 +336,7 @@ Tensor& PickingMethods::index_reduce_(std::int64_t dim, const Tensor& index, con
 }
 
 Tensor& PickingMethods::scatter_(std::int64_t dim, const Tensor& index, const In& source, std::string_view reduce) {
+  const GradientScope scope(source.is_scalar() ? GradientName::ScatterBackward1 : GradientName::ScatterBackward0);
   Tensor& x = self_of(this);
   const ir::Location where = location(source.where());
   ir::Put::Combine combine = ir::Put::Combine::assign;
@@ -342,11 +352,13 @@ Tensor& PickingMethods::scatter_(std::int64_t dim, const Tensor& index, const In
 }
 
 Tensor& PickingMethods::scatter_add_(std::int64_t dim, const Tensor& index, const In& source) {
+  const GradientScope scope(GradientName::ScatterAddBackward0);
   return scatter_(dim, index, source, "add");
 }
 
 Tensor& PickingMethods::scatter_reduce_(std::int64_t dim, const Tensor& index, const In& source, std::string_view reduce,
                                         bool include_self) {
+  const GradientScope scope(GradientName::ScatterReduceBackward0);
   Tensor& x = self_of(this);
   const ir::Location where = location(source.where());
   const Reduction r = reduction("scatter_reduce", reduce, "either sum, prod, mean, amax or amin");
@@ -358,6 +370,7 @@ Tensor& PickingMethods::scatter_reduce_(std::int64_t dim, const Tensor& index, c
 }
 
 Tensor& PickingMethods::put_(const Tensor& index, const In& source, bool accumulate) {
+  const GradientScope scope(GradientName::PutBackward0);
   Tensor& x = self_of(this);
   require(index.dtype() == DType::i64, "put_(): Expected a long tensor for index, but got {}", info(index.dtype()).torch_name);
   require(source.is_scalar() || source.tensor().dtype() == x.dtype(),
@@ -389,6 +402,7 @@ Tensor& PickingMethods::put_(const Tensor& index, const In& source, bool accumul
 }
 
 Tensor& PickingMethods::masked_fill_(const Tensor& mask, const In& value) {
+  const GradientScope scope(value.is_scalar() ? GradientName::MaskedFillBackward0 : GradientName::MaskedFillBackward1);
   Tensor& x = self_of(this);
   require(mask.dtype() == DType::boolean, "masked_fill only supports boolean masks, but got mask with dtype {}",
           info(mask.dtype()).torch_name);
@@ -400,6 +414,7 @@ Tensor& PickingMethods::masked_fill_(const Tensor& mask, const In& value) {
 }
 
 Tensor& PickingMethods::masked_scatter_(const Tensor& mask, const Tensor& source, std::source_location where) {
+  const GradientScope scope(GradientName::MaskedScatterBackward0);
   Tensor& x = self_of(this);
   require(mask.dtype() == DType::boolean, "masked_scatter_ only supports boolean masks, but got mask with dtype {}",
           info(mask.dtype()).torch_name);
@@ -470,6 +485,7 @@ Tensor with_view_written(const In& x, const In& source, Tensor (*view)(const Ten
 }  // namespace
 
 Tensor select_scatter(const In& x, const In& source, std::int64_t dim, std::int64_t index) {
+  const GradientScope scope(GradientName::SelectScatterBackward0);
   const std::int64_t arguments[] = {dim, index};
   return with_view_written(
       x, source, [](const Tensor& t, std::span<const std::int64_t> a) { return t.select(a[0], a[1]); }, arguments);
@@ -477,12 +493,14 @@ Tensor select_scatter(const In& x, const In& source, std::int64_t dim, std::int6
 
 Tensor slice_scatter(const In& x, const In& source, std::int64_t dim, std::optional<std::int64_t> start,
                      std::optional<std::int64_t> end, std::int64_t step) {
+  const GradientScope scope(GradientName::SliceScatterBackward0);
   const std::int64_t arguments[] = {dim, start.value_or(0), end.value_or(std::numeric_limits<std::int64_t>::max()), step};
   return with_view_written(
       x, source, [](const Tensor& t, std::span<const std::int64_t> a) { return t.slice(a[0], a[1], a[2], a[3]); }, arguments);
 }
 
 Tensor diagonal_scatter(const In& x, const In& source, std::int64_t offset, std::int64_t dim1, std::int64_t dim2) {
+  const GradientScope scope(GradientName::DiagonalScatterBackward0);
   const std::int64_t arguments[] = {offset, dim1, dim2};
   return with_view_written(
       x, source, [](const Tensor& t, std::span<const std::int64_t> a) { return t.diagonal(a[0], a[1], a[2]); }, arguments);

@@ -6,6 +6,7 @@
 
 #include "braze/autograd.h"
 #include "braze/functions.h"
+#include "frontend/autograd/names.h"
 #include "frontend/composing.h"
 #include "frontend/formula.h"
 #include "frontend/windows.h"
@@ -405,6 +406,7 @@ Tensor avg_pool1d(const In& input, SizesView kernel_size, SizesView stride, Size
 
 Tensor avg_pool2d(const In& input, SizesView kernel_size, SizesView stride, SizesView padding, bool ceil_mode,
                   bool count_include_pad, std::optional<std::int64_t> divisor_override) {
+  const GradientScope scope(GradientName::AvgPool2DBackward0);
   return avg_pool("avg_pool2d", 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
 }
 

@@ -291,6 +291,7 @@ Tensor amin(const In& x, DimsView dims, bool keepdim) {
 }
 
 MinAndMax aminmax(const In& x, std::optional<std::int64_t> dim, bool keepdim) {
+  const GradientScope scope(GradientName::AminmaxBackward0);
   const Tensor& self = require_tensor("aminmax", x);
   require_ordered("aminmax", self);
   require(dim || self.numel() > 0, "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.");

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "braze/functions.h"
+#include "frontend/autograd/names.h"
 #include "frontend/complex.h"
 #include "frontend/reductions.h"
 
@@ -69,10 +70,17 @@ Tensor widths(std::string_view function, const Tensor& y, std::int64_t axis, con
 
 }  // namespace
 
-Tensor cumsum(const In& x, std::int64_t dim, std::optional<DType> dtype) { return accumulated(ir::Op::cumsum, x, dim, dtype); }
-Tensor cumprod(const In& x, std::int64_t dim, std::optional<DType> dtype) { return accumulated(ir::Op::cumprod, x, dim, dtype); }
+Tensor cumsum(const In& x, std::int64_t dim, std::optional<DType> dtype) {
+  const GradientScope scope(GradientName::CumsumBackward0);
+  return accumulated(ir::Op::cumsum, x, dim, dtype);
+}
+Tensor cumprod(const In& x, std::int64_t dim, std::optional<DType> dtype) {
+  const GradientScope scope(GradientName::CumprodBackward0);
+  return accumulated(ir::Op::cumprod, x, dim, dtype);
+}
 
 Tensor logcumsumexp(const In& x, std::int64_t dim) {
+  const GradientScope scope(GradientName::LogcumsumexpBackward0);
   const Tensor& self = require_tensor("logcumsumexp", x);
   if (is_complex(self.dtype())) {
     const SourceLine line(x.where());
@@ -84,8 +92,14 @@ Tensor logcumsumexp(const In& x, std::int64_t dim) {
   return accumulated(ir::Op::logcumsumexp, x, dim, {});
 }
 
-ValuesAndIndices cummax(const In& x, std::int64_t dim) { return running_extreme(ir::Op::cummax, x, dim); }
-ValuesAndIndices cummin(const In& x, std::int64_t dim) { return running_extreme(ir::Op::cummin, x, dim); }
+ValuesAndIndices cummax(const In& x, std::int64_t dim) {
+  const GradientScope scope(GradientName::CummaxBackward0);
+  return running_extreme(ir::Op::cummax, x, dim);
+}
+ValuesAndIndices cummin(const In& x, std::int64_t dim) {
+  const GradientScope scope(GradientName::CumminBackward0);
+  return running_extreme(ir::Op::cummin, x, dim);
+}
 
 Tensor diff(const In& x, std::int64_t n, std::int64_t dim, const Tensor& prepend, const Tensor& append) {
   const SourceLine line(x.where());

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "braze/functions.h"
+#include "frontend/autograd/names.h"
 #include "frontend/factorizations.h"
 #include "frontend/promotion.h"
 #include "frontend/source_line.h"
@@ -101,6 +102,7 @@ Solution invert(const In& A, std::string_view name, ir::Checked check) {
 // ---- inverse and solve ----
 
 Tensor linalg::inv(const In& A) {
+  const GradientScope scope(GradientName::LinalgInvExBackward0);
   const SourceLine line(A.where());
   return invert(A, "linalg.inv", ir::Checked::inv).x;
 }
@@ -114,6 +116,7 @@ std::tuple<Tensor, Tensor> linalg::inv_ex(const In& A, bool check_errors) {
 Tensor inverse(const In& A) { return linalg::inv(A); }
 
 Tensor linalg::solve(const In& A, const Tensor& B, bool left) {
+  const GradientScope scope(GradientName::LinalgSolveExBackward0);
   const SourceLine line(A.where());
   return solve_checked(A, B, left, ir::Checked::solve).x;
 }
@@ -213,6 +216,7 @@ Tensor inverse_of_large(const Tensor& values, const Tensor& limit) {
 }  // namespace
 
 Tensor linalg::pinv(const In& A, std::optional<double> atol, std::optional<double> rtol, bool hermitian) {
+  const GradientScope scope(GradientName::LinalgPinvBackward0);
   const SourceLine line(A.where());
   const Tensor& given = tensor_argument(A, "linalg.pinv", "A");
   require(has_factorizations(given) && given.dim() >= 2,

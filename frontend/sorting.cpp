@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "braze/functions.h"
+#include "frontend/autograd/names.h"
 #include "frontend/reductions.h"
 
 namespace braze {
@@ -177,6 +178,7 @@ Tensor quantile_of(std::string_view function, const In& x, const In& q, std::opt
 }  // namespace
 
 ValuesAndIndices sort(const In& x, std::int64_t dim, bool descending) {
+  const GradientScope scope(GradientName::SortBackward0);
   const SourceLine line(x.where());
   const Tensor& self = require_tensor("sort", x);
   require<TypeError>(!is_complex(self.dtype()), "Sort does not support complex dtypes on CPU: got '{}'",
@@ -196,6 +198,7 @@ Tensor argsort(const In& x, std::int64_t dim, bool descending) { return sort(x, 
 Tensor msort(const In& x) { return sort(x, 0).values; }
 
 ValuesAndIndices topk(const In& x, std::int64_t k, std::int64_t dim, bool largest) {
+  const GradientScope scope(GradientName::TopkBackward0);
   const SourceLine line(x.where());
   const Tensor& self = require_tensor("topk", x);
   require<TypeError>(!is_complex(self.dtype()), "topk does not support complex dtypes on CPU: got '{}'",
@@ -212,6 +215,7 @@ ValuesAndIndices topk(const In& x, std::int64_t k, std::int64_t dim, bool larges
 }
 
 ValuesAndIndices kthvalue(const In& x, std::int64_t k, std::int64_t dim, bool keepdim) {
+  const GradientScope scope(GradientName::KthvalueBackward0);
   const SourceLine line(x.where());
   const Tensor& self = require_tensor("kthvalue", x);
   if (self.dtype() == DType::boolean) not_implemented_for("kthvalue_cpu", self.dtype());
@@ -220,12 +224,19 @@ ValuesAndIndices kthvalue(const In& x, std::int64_t k, std::int64_t dim, bool ke
   return rows.placed(at_position(rows.sorted(), k - 1), keepdim);
 }
 
-Tensor median(const In& x) { return median_of_all("median", x, false); }
+Tensor median(const In& x) {
+  const GradientScope scope(GradientName::MedianBackward0);
+  return median_of_all("median", x, false);
+}
 Tensor nanmedian(const In& x) { return median_of_all("nanmedian", x, true); }
-ValuesAndIndices median(const In& x, std::int64_t dim, bool keepdim) { return median_along("median", x, dim, keepdim, false); }
+ValuesAndIndices median(const In& x, std::int64_t dim, bool keepdim) {
+  const GradientScope scope(GradientName::MedianBackward1);
+  return median_along("median", x, dim, keepdim, false);
+}
 ValuesAndIndices nanmedian(const In& x, std::int64_t dim, bool keepdim) { return median_along("nanmedian", x, dim, keepdim, true); }
 
 ValuesAndIndices mode(const In& x, std::int64_t dim, bool keepdim) {
+  const GradientScope scope(GradientName::ModeBackward0);
   const SourceLine line(x.where());
   const Tensor& self = require_tensor("mode", x);
   const Rows rows = rows_along("mode", self, dim);

@@ -4,22 +4,26 @@
 #include <numbers>
 
 #include "braze/special.h"
+#include "frontend/autograd/names.h"
 #include "frontend/complex.h"
 #include "frontend/formula.h"
 
 namespace braze {
 
 Tensor deg2rad(const In& x) {
+  const GradientScope scope(GradientName::Deg2RadBackward0);
   refuse_complex("deg2rad", x);
   return map_real(x, [](const Tensor& x) { return x * (std::numbers::pi / 180); });
 }
 
 Tensor rad2deg(const In& x) {
+  const GradientScope scope(GradientName::Rad2DegBackward0);
   refuse_complex("rad2deg", x);
   return map_real(x, [](const Tensor& x) { return x * (180 / std::numbers::pi); });
 }
 
 Tensor sinc(const In& x) {
+  const GradientScope scope(GradientName::SincBackward0);
   return map_real(x, [](const Tensor& x) {
     const Tensor angle = x * std::numbers::pi;
     return where(x == 0, 1, sin(angle) / angle);
@@ -27,6 +31,7 @@ Tensor sinc(const In& x) {
 }
 
 Tensor logit(const In& x, std::optional<double> eps) {
+  const GradientScope scope(GradientName::LogitBackward0);
   refuse_complex("logit_cpu", x);
   return map_real(x, [&](const Tensor& x) {
     // In this order NaN stays, and of crossed limits the upper one counts.
@@ -48,6 +53,7 @@ Tensor logaddexp_complex(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 Tensor logaddexp(const In& a, const In& b) {
+  const GradientScope scope(GradientName::LogaddexpBackward0);
   if (const DType type = result_type(a, b); is_complex(type)) return zip_in(type, a, b, logaddexp_complex);
   return zip_floating("logaddexp_cpu", a, b, [](const Tensor& a, const Tensor& b) {
     return where((a == b) & isinf(a), a, maximum(a, b) + log1p(exp(-abs(a - b))));
@@ -55,17 +61,20 @@ Tensor logaddexp(const In& a, const In& b) {
 }
 
 Tensor logaddexp2(const In& a, const In& b) {
+  const GradientScope scope(GradientName::Logaddexp2Backward0);
   return zip_floating("logaddexp2_cpu", a, b, [](const Tensor& a, const Tensor& b) {
     return where((a == b) & isinf(a), a, maximum(a, b) + log1p(exp2(-abs(a - b))) * std::numbers::log2e);
   });
 }
 
 Tensor xlogy(const In& x, const In& y) {
+  const GradientScope scope(GradientName::XlogyBackward0);
   if (const DType type = result_type(x, y); is_complex(type)) not_implemented_for("xlogy_cpu", type);
   return zip_real(x, y, [](const Tensor& x, const Tensor& y) { return where(isnan(y), y, where(x == 0, 0, x * log(y))); });
 }
 
 Tensor polygamma(std::int64_t n, const In& x) {
+  const GradientScope scope(GradientName::PolygammaBackward0);
   require(n >= 0, "polygamma(n, x) does not support negative n.");
   if (n == 0) return digamma(x);
   return map_real(x, [&](const Tensor& x) {
@@ -75,6 +84,7 @@ Tensor polygamma(std::int64_t n, const In& x) {
 }
 
 Tensor mvlgamma(const In& x, std::int64_t p) {
+  const GradientScope scope(GradientName::MvlgammaBackward0);
   require(p >= 1, "p has to be greater than or equal to 1");
   return map_real(x, [&](const Tensor& x) {
     Tensor sum = lgamma(x);

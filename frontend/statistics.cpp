@@ -53,6 +53,7 @@ Tensor std(const In& x, DimsView dims, double correction, bool keepdim) {
 }
 
 VarAndMean var_mean(const In& x, DimsView dims, double correction, bool keepdim) {
+  const GradientScope scope(GradientName::VarMeanBackward0);
   const SourceLine line(x.where());
   const Tensor& self = require_tensor("var_mean", x);
   require_moments("var_mean", self);
@@ -61,6 +62,7 @@ VarAndMean var_mean(const In& x, DimsView dims, double correction, bool keepdim)
 }
 
 StdAndMean std_mean(const In& x, DimsView dims, double correction, bool keepdim) {
+  const GradientScope scope(GradientName::StdMeanBackward0);
   const Tensor& self = require_tensor("std_mean", x);
   require_moments("std_mean", self);
   const SourceLine line(x.where());

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "braze/functions.h"
+#include "frontend/autograd/names.h"
 #include "frontend/composing.h"
 #include "frontend/elementwise.h"
 #include "frontend/positions.h"
@@ -33,15 +34,19 @@ Tensor& keep_triangle(Tensor& x, std::string_view name, std::int64_t diagonal, b
 }  // namespace
 
 Tensor ShapingMethods::tril(std::int64_t diagonal, Where where) const {
+  const GradientScope scope(GradientName::TrilBackward0);
   return triangle(self_of(this), "tril", diagonal, true, where);
 }
 Tensor ShapingMethods::triu(std::int64_t diagonal, Where where) const {
+  const GradientScope scope(GradientName::TriuBackward0);
   return triangle(self_of(this), "triu", diagonal, false, where);
 }
 Tensor& ShapingMethods::tril_(std::int64_t diagonal, Where where) {
+  const GradientScope scope(GradientName::TrilBackward0);
   return keep_triangle(self_of(this), "tril", diagonal, true, where);
 }
 Tensor& ShapingMethods::triu_(std::int64_t diagonal, Where where) {
+  const GradientScope scope(GradientName::TriuBackward0);
   return keep_triangle(self_of(this), "triu", diagonal, false, where);
 }
 
@@ -57,6 +62,7 @@ Tensor ShapingMethods::diagflat(std::int64_t offset, Where where) const {
 }
 
 Tensor ShapingMethods::diag_embed(std::int64_t offset, std::int64_t dim1, std::int64_t dim2, Where where) const {
+  const GradientScope scope(GradientName::DiagEmbedBackward0);
   const Tensor& self = self_of(this);
   require<IndexError>(self.dim() > 0, "Dimension specified as -1 but tensor has no dimensions");
   const std::int64_t rank = self.dim() + 1;
@@ -103,6 +109,7 @@ Tensor diag_embed(const In& x, std::int64_t offset, std::int64_t dim1, std::int6
 }
 
 Tensor block_diag(Tensors tensors, std::source_location where) {
+  const GradientScope scope(GradientName::BlockDiagBackward0);
   DType type = tensors.empty() ? get_default_dtype() : tensors[0].dtype();
   std::vector<Tensor> blocks;
   std::int64_t rows = 0, columns = 0;
@@ -126,6 +133,7 @@ Tensor block_diag(Tensors tensors, std::source_location where) {
 }
 
 Tensor block_diag(TensorList tensors, std::source_location where) {
+  const GradientScope scope(GradientName::BlockDiagBackward0);
   return block_diag(Tensors(tensors.begin(), tensors.size()), where);
 }
 

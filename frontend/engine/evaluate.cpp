@@ -51,9 +51,9 @@ class Flight {
 
   void fail(const std::exception_ptr& why) {
     std::lock_guard lock(engine_state().mutex);
-    set(State::pending);
+    if (!landed_) set(State::pending);
     for (const auto& [node, result] : walk_.outputs) {
-      if (node->state.load(std::memory_order_relaxed) == State::failed) continue;
+      if (node->state.load(std::memory_order_relaxed) != State::pending) continue;  // after giving up it may be another thread's
       remember_failure(node, why);
       node->state.store(State::failed, std::memory_order_release);
     }
@@ -151,6 +151,27 @@ void evaluate_one_by_one(const Walk& joint) {
   if (first) std::rethrow_exception(first);
 }
 
+// After an index was out of range: throws what the check says that it belonged to, if it was one. The flight was given up.
+void throw_complaint(const Walk& found) {
+  for (std::size_t i = 0; i < found.nodes.size(); ++i) {
+    Node* node = found.nodes[i];
+    const char* text = found.kinds[i] == Walk::Kind::operation ? complaint(node) : nullptr;
+    if (!text) continue;
+    Value index;
+    {
+      std::lock_guard lock(engine_state().mutex);
+      if (node->in()[0]) index = node->in()[0];
+    }
+    if (!index) continue;
+    evaluate_all({&index, 1}, {.held_are_outputs = false, .donate = false, .fuse = !eager()});
+    const auto* numbers = reinterpret_cast<const std::int64_t*>(buffer(index).data());
+    std::int64_t count = 1;
+    for (const ir::Extent& e : index.type().shape) count *= e.number();
+    require(std::all_of(numbers, numbers + count, [](std::int64_t n) { return n == 0; }), "{}{}", text,
+            node->file ? fmt::format(" (recorded at {})", ir::text(node->location())) : "");
+  }
+}
+
 std::int64_t kernels_of(const ir::Program& program) {
   return std::count_if(program.steps.begin(), program.steps.end(),
                        [](const ir::Step& step) { return std::holds_alternative<ir::KernelStep>(step.action); });
@@ -175,6 +196,10 @@ void evaluate_all(std::span<const Value> values, const WalkOptions& options) {
   if (failure.fault == ir::Fault::none) return flight.publish(results);
   if (failure.fault == ir::Fault::stopped || found.outputs.size() == 1) {
     try {
+      if (failure.fault == ir::Fault::index_out_of_range) {
+        flight.give_up();
+        throw_complaint(found);
+      }
       throw_failure(failure, compiled->executable->program());
     } catch (...) {
       // What was stopped may be evaluated again; what is wrong stays wrong.

@@ -3,6 +3,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "frontend/engine/node.h"
 #include "ir/error.h"
 
 namespace braze::engine {
@@ -35,6 +36,15 @@ void rethrow_failure(const Node* node) {
     why = found->second;
   }
   std::rethrow_exception(why);
+}
+
+void set_complaint(Node* node, const char* text) {
+  invariant(node->op == ir::Op::wrap_index, "{} has no complaint", ir::name(node->op));
+  node->bits = reinterpret_cast<std::uintptr_t>(text);
+}
+
+const char* complaint(const Node* node) {
+  return node->op == ir::Op::wrap_index && !node->has(Node::has_gradient) ? reinterpret_cast<const char*>(node->bits) : nullptr;
 }
 
 void forget_failure(const Node* node) {

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <unordered_set>
 
+#include "frontend/elementwise.h"
 #include "frontend/python/generator.h"
 #include "frontend/tensor_impl.h"
 #include "ir/error.h"
@@ -355,7 +356,10 @@ void write_result(const Tensor& result, Tensor& target, Writing how) {
       throw PythonError{};
     target.resize_(want);
   }
-  target.copy_(result);
+  if (how == Writing::in_place)
+    write_in_place(target, result, {});  // its derivative is the function's, no copy's
+  else
+    target.copy_(result);
 }
 
 void write_results(PyObject* results, PyObject* targets, Writing how, const std::string& name) {

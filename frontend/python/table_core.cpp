@@ -119,7 +119,7 @@ const Rows rows{
      "How many threads evaluate."},
     {"get_num_threads() -> int", function, [](Arguments&) { return get_num_threads(); }, "How many threads evaluate."},
     {"eval(Tensor[] tensors) -> None", function, [](Arguments& a) { eval(a.tensors(0)); },
-     "Runs what all of them need, as one program."},
+     "Runs what all of them need, as one program: of one tensor, of several, or of a sequence of them."},
     {"dump(Tensor input, str stage=\"graph\") -> str", method, [](Arguments& a) { return a.tensor(0).dump(a.string(1)); },
      "A stage of this value's compilation: graph, fused, loops, steps, llvm, assembly, cuda. Evaluates nothing."},
 };

@@ -1,6 +1,7 @@
 // Rows of braze/sorting.h.
 #include "braze/sorting.h"
 
+#include "braze/finite_differences.h"
 #include "frontend/python/signature.h"
 
 namespace braze::python {
@@ -15,6 +16,20 @@ Object asked_for(const Unique& unique, const UniqueOptions& options) {
   if (options.return_inverse) results.push_back(unique.inverse_indices);
   if (options.return_counts) results.push_back(unique.counts);
   return Object::steal(results.size() == 1 ? to_python(results[0]) : to_python(results));
+}
+
+// `spacing` is a number, a list of numbers or a list of tensors.
+template <class Spacing>
+std::vector<Tensor> gradient_along(const Arguments& a, const Spacing& spacing) {
+  const std::optional<Sizes> dims = a.ints_or_none(2);
+  return gradient(a.in(0), spacing, dims ? DimsView(*dims) : DimsView(), a.integer(3));
+}
+
+std::vector<Scalar> scalars(PyObject* sequence) {
+  std::vector<Scalar> list;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(sequence); ++i)
+    list.push_back(to_scalar(PySequence_Fast_GET_ITEM(sequence, i)));
+  return list;
 }
 
 std::pair<Tensor, Tensor> pair(const Histogram& h) { return {h.hist, h.bin_edges}; }
@@ -55,6 +70,15 @@ const Rows rows{
     {"diff(Tensor input, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None)", both | out,
      [](Arguments& a) { return diff(a.in(0), a.integer(1), a.integer(2), a.tensor_or_none(3), a.tensor_or_none(4)); },
      "n-th differences of neighbours along `dim`."},
+    {"gradient(Tensor input, *, Scalar? spacing=None, int[1]? dim=None, int edge_order=1) -> Tensor[]", function,
+     [](Arguments& a) { return gradient_along(a, a.none(1) ? Scalar(1) : a.scalar(1)); },
+     "The derivative along each of `dim` (all without it), by central differences; samples lie `spacing` apart: a number, one for "
+     "each "
+     "dim, or a vector of coordinates for each. https://pytorch.org/docs/stable/generated/torch.gradient.html"},
+    {"gradient(Tensor input, *, Scalar[] spacing, int[1]? dim=None, int edge_order=1) -> Tensor[]", function,
+     [](Arguments& a) { return gradient_along(a, std::span<const Scalar>(scalars(a.object(1)))); }},
+    {"gradient(Tensor input, *, Tensor[] spacing, int[1]? dim=None, int edge_order=1) -> Tensor[]", function,
+     [](Arguments& a) { return gradient_along(a, std::span<const Tensor>(a.tensors(1))); }},
     {"trapezoid(Tensor y, Tensor x, *, int dim=-1)", function,
      [](Arguments& a) { return trapezoid(a.in(0), a.tensor(1), a.integer(2)); }},
     {"trapezoid(Tensor y, *, Scalar dx=1, int dim=-1)", function,

@@ -1,11 +1,12 @@
 // Everything a program needs.
 #pragma once
 
-#include "braze/autograd.h"    // IWYU pragma: export
-#include "braze/compile.h"     // IWYU pragma: export
-#include "braze/dlpack.h"      // IWYU pragma: export
-#include "braze/error.h"       // IWYU pragma: export
-#include "braze/expression.h"  // IWYU pragma: export
-#include "braze/func.h"        // IWYU pragma: export
-#include "braze/functions.h"   // IWYU pragma: export
-#include "braze/tensor.h"      // IWYU pragma: export
+#include "braze/autograd.h"            // IWYU pragma: export
+#include "braze/compile.h"             // IWYU pragma: export
+#include "braze/dlpack.h"              // IWYU pragma: export
+#include "braze/error.h"               // IWYU pragma: export
+#include "braze/expression.h"          // IWYU pragma: export
+#include "braze/finite_differences.h"  // IWYU pragma: export
+#include "braze/func.h"                // IWYU pragma: export
+#include "braze/functions.h"           // IWYU pragma: export
+#include "braze/tensor.h"              // IWYU pragma: export

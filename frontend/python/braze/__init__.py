@@ -26,7 +26,8 @@ from ._engine import as_torch, compile, eager, explain
 from ._products import chain_matmul, einsum
 from ._grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from ._info import finfo, iinfo, is_storage, is_tensor, typename
-from ._shaping import (atleast_1d, atleast_2d, atleast_3d, block_diag, broadcast_shapes, broadcast_tensors, cartesian_prod, meshgrid)
+from ._shaping import (atleast_1d, atleast_2d, atleast_3d, block_diag, broadcast_shapes, broadcast_tensors, cartesian_prod, eval,
+                       meshgrid)
 from .random import get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
 globals().update(_tensor.typed_constructors)

@@ -24,6 +24,7 @@ def _one_by_one(name, result="Tensor"):
 
 block_diag, cartesian_prod = _one_by_one("block_diag"), _one_by_one("cartesian_prod")
 meshgrid, broadcast_tensors = _one_by_one("meshgrid", "tuple[Tensor, ...]"), _one_by_one("broadcast_tensors", "tuple[Tensor, ...]")
+eval = _one_by_one("eval", "None")  # pylint: disable=redefined-builtin
 atleast_1d, atleast_2d, atleast_3d = (_one_by_one(name, "Any") for name in ("atleast_1d", "atleast_2d", "atleast_3d"))
 
 
