@@ -1,6 +1,5 @@
-// Convolutions as one batched dot of the weights with the input's sliding windows, which are a strided view of it.
+// Convolutions and their transposes, unfold and fold: what is asked of them in PyTorch's words, and sliding windows.
 #include "braze/functions.h"
-#include "frontend/autograd/names.h"
 #include "frontend/complex.h"
 #include "frontend/formula.h"
 #include "frontend/windows.h"
@@ -102,14 +101,14 @@ Tensor pad_spatial(const Tensor& x, std::span<const std::int64_t> low, std::span
   return any ? pad(x, amounts, value) : x;
 }
 
-Tensor sum_windows(const Tensor& values, const Windows& w, std::span<const std::int64_t> size) {
+Tensor sum_windows(const Tensor& values, const Windows& w, const Around& around, std::span<const std::int64_t> size) {
   if (is_complex(values.dtype())) {
     const Parts z = parts_of(values, component_type(values.dtype()));
-    return join({sum_windows(z.re, w, size), sum_windows(z.im, w, size)});
+    return join({sum_windows(z.re, w, around, size), sum_windows(z.im, w, around, size)});
   }
   Geometry whole;
   whole.sizes = {values.size(0), values.size(1)};
-  for (std::size_t i = 0; i < w.rank(); ++i) whole.sizes.push_back(size[i] + 2 * w.padding[i]);
+  for (std::size_t i = 0; i < w.rank(); ++i) whole.sizes.push_back(size[i] + around.low[i] + around.high[i]);
   whole.strides = contiguous_strides(whole.sizes);
   const Dims both = spatial_sizes(values);  // kernel, then windows
   const Dims out(both.begin() + w.rank(), both.end());
@@ -123,7 +122,7 @@ Tensor sum_windows(const Tensor& values, const Windows& w, std::span<const std::
   const Tensor nothing = zeros(std::span<const std::int64_t>(whole.sizes), {values.dtype()});
   const engine::Value operands[] = {read(checked(nothing), location({})), read(checked(values), location({}))};
   Tensor result = wrap(engine::record(ir::Op::accumulate, operands, std::move(layout), location({})));
-  for (std::size_t i = 0; i < w.rank(); ++i) result = result.narrow(static_cast<std::int64_t>(2 + i), w.padding[i], size[i]);
+  for (std::size_t i = 0; i < w.rank(); ++i) result = result.narrow(static_cast<std::int64_t>(2 + i), around.low[i], size[i]);
   return result;
 }
 
@@ -161,7 +160,7 @@ void require_bias(const Tensor& weight, const Tensor& bias, std::int64_t channel
       sizes_text(weight.sizes()), channels, bias.defined() ? fmt::to_string(sizes_text(bias.sizes())) : "");
 }
 
-void require_fit(const Convolution& c, const Tensor& x, const Tensor& weight, const Tensor& bias) {
+void require_fit(const Convolution& c, const Tensor& x, const Around& around, const Tensor& weight, const Tensor& bias) {
   require<ShapeError>(
       weight.size(0) >= c.groups && weight.size(0) % c.groups == 0,
       "Given groups={}, expected weight to be at least {} at dimension 0, and divisible by it, but got weight of size {} "
@@ -174,7 +173,7 @@ void require_fit(const Convolution& c, const Tensor& x, const Tensor& weight, co
   Dims padded, reach;
   bool fits = true;
   for (std::size_t i = 0; i < c.windows.rank(); ++i) {
-    padded.push_back(x.size(static_cast<std::int64_t>(2 + i)) + 2 * c.windows.padding[i]);
+    padded.push_back(x.size(static_cast<std::int64_t>(2 + i)) + around.low[i] + around.high[i]);
     reach.push_back(c.windows.reach(i));
     fits &= padded[i] >= reach[i];
   }
@@ -183,89 +182,16 @@ void require_fit(const Convolution& c, const Tensor& x, const Tensor& weight, co
       by_text(padded), by_text(reach));
 }
 
-// The bias as [O, 1, ...].
-Tensor along_channels(const Tensor& bias, std::size_t rank) {
-  Sizes sizes(rank + 1, 1);
-  sizes[0] = bias.size(0);
-  return bias.reshape(sizes);
-}
-
-Dims windows_along(const Tensor& x, const Windows& w) {
-  Dims out;
-  for (std::size_t i = 0; i < w.rank(); ++i)
-    out.push_back((x.size(static_cast<std::int64_t>(2 + i)) - w.reach(i)) / w.stride[i] + 1);
-  return out;
-}
-
-// One filter a channel: no product of matrices, but a chain along the results, which joins what `dot` would in its order and as it does.
-Tensor convolve_channels(const Tensor& windows, const Tensor& weight, std::size_t rank) {
-  const Tensor flat = weight.flatten(1);
-  const ir::Location where = location({});
-  return in_compute_type(windows, [&](const Tensor& wide) {
-    Tensor sum;
-    for_each_place(wide, rank, [&](std::int64_t n, const Tensor& at) {
-      const Tensor factor = along_channels(flat.select(1, n).to(wide.dtype()), rank);
-      if (!sum.defined() || !is_float(wide.dtype())) {
-        sum = sum.defined() ? sum + at * factor : at * factor;
-        return;
-      }
-      const engine::Value operands[] = {read(checked(at), where), expand(read(checked(factor), where), at.sizes(), where),
-                                        read(checked(sum), where)};
-      sum = wrap(engine::record(ir::Op::fma, operands, where), wide.dtype());
-    });
-    return sum.contiguous();
-  });
-}
-
-// One dot: the windows as columns, which it finds where they are. Numbered in two steps, the places in a window and the windows, so that it is
-// known that neither has a say in the other. Images of few windows share a matrix, as a dot works on strips of columns, the last of
-// which would be half empty in each; its result is then put in order.
-Tensor convolve_all(const Tensor& windows, const Tensor& weight, const Dims& out, std::int64_t groups) {
-  constexpr std::int64_t few_windows = 256, deep = 64;
-  const std::int64_t batch = windows.size(0), filters = weight.size(0), depth = weight.numel() / std::max<std::int64_t>(filters, 1);
-  const std::int64_t columns = checked_numel(out), each = filters / groups;
-  const bool share = batch > 1 && columns < few_windows && depth >= deep && each > 1;
-  const Tensor rows = weight.reshape({groups, each, depth});
-  Tensor grouped = windows.unflatten(1, {groups, windows.size(1) / groups});  // [N, G, C / G, k..., o...]
-  Sizes sizes{batch, filters}, numbered{batch, groups, depth};
-  if (share) {
-    grouped = grouped.movedim(0, static_cast<std::int64_t>(2 + out.size()));  // [G, C / G, k..., N, o...]
-    numbered = {groups, depth, batch};
-  }
-  sizes.insert(sizes.end(), out.begin(), out.end());
-  numbered.insert(numbered.end(), out.begin(), out.end());
-  grouped = grouped.reshape(numbered);
-  if (!share) return batched_dot(rows, grouped.reshape({batch, groups, depth, columns})).reshape(sizes);
-  return batched_dot(rows, grouped.reshape({groups, depth, batch * columns}))
-      .reshape({filters, batch, columns})
-      .transpose(0, 1)
-      .reshape(sizes);
-}
-
-// x is batched and padded.
-Tensor convolve(const Tensor& x, const Tensor& weight, const Tensor& bias, const Windows& w, std::int64_t groups) {
-  const GradientScope scope(GradientName::ConvolutionBackward0);
-  const Dims out = windows_along(x, w);
-  const Tensor windows = windows_of(x, w, out);
-  constexpr std::int64_t longest_chain = 128;
-  const bool own_filter = x.size(1) == groups && weight.size(0) == groups && weight.numel() <= longest_chain * groups;
-  const Tensor result =
-      own_filter && windows.numel() > 0 ? convolve_channels(windows, weight, w.rank()) : convolve_all(windows, weight, out, groups);
-  return bias.defined() ? result + along_channels(bias, w.rank()) : result;
-}
-
 // What "same" adds, the odd one at the end.
-Tensor pad_to_keep_size(std::string_view name, const Tensor& x, const Tensor& weight, std::span<const std::int64_t> stride,
-                        std::span<const std::int64_t> dilation, std::size_t rank) {
-  for (const std::int64_t s : stride) require(s == 1, "padding='same' is not supported for strided convolutions");
-  const Dims spread = each_dim("convolution", "dilation", dilation, rank);
-  Dims low, high;
-  for (std::size_t i = 0; i < rank; ++i) {
-    const std::int64_t total = spread[i] * (weight.size(static_cast<std::int64_t>(2 + i)) - 1);
-    low.push_back(total / 2);
-    high.push_back(total - total / 2);
+Around to_keep_size(const Tensor& weight, const Windows& w) {
+  for (const std::int64_t s : w.stride) require(s == 1, "padding='same' is not supported for strided convolutions");
+  Around around;
+  for (std::size_t i = 0; i < w.rank(); ++i) {
+    const std::int64_t total = w.dilation[i] * (weight.size(static_cast<std::int64_t>(2 + i)) - 1);
+    around.low.push_back(total / 2);
+    around.high.push_back(total - total / 2);
   }
-  return pad_spatial(with_batch(name, x, rank).tensor, low, high, 0);
+  return around;
 }
 
 Tensor conv(std::string_view name, std::size_t rank, const In& input, const Tensor& weight, const Tensor& bias, SizesView stride,
@@ -286,10 +212,9 @@ Tensor conv(std::string_view name, std::size_t rank, const In& input, const Tens
                 groups};
   require_positive(c.windows, groups);
   require_types(x.tensor, weight, bias);
-  const Tensor padded = padding.name() == "same" ? pad_to_keep_size(name, x.tensor, weight, stride, dilation, rank) : x.tensor;
-  require_fit(c, padded, weight, bias);
-  const Tensor around = pad_spatial(padded, c.windows.padding, c.windows.padding, 0);
-  return x.result(convolve(around, weight, bias, c.windows, groups));
+  const Around around = padding.name() == "same" ? to_keep_size(weight, c.windows) : Around{c.windows.padding, c.windows.padding};
+  require_fit(c, x.tensor, around, weight, bias);
+  return x.result(convolve(x.tensor, weight, bias, c.windows, around, groups));
 }
 
 Tensor conv_transpose(std::string_view name, std::size_t rank, const In& input, const Tensor& weight, const Tensor& bias,
@@ -329,7 +254,7 @@ Tensor conv_transpose(std::string_view name, std::size_t rank, const In& input, 
   const std::int64_t in_group = weight.size(0) / groups, depth = weight.numel() / std::max<std::int64_t>(weight.size(0), 1);
   const Tensor rows = weight.reshape({groups, in_group, depth}).transpose(1, 2);
   const Tensor columns = x.tensor.reshape({x.tensor.size(0), groups, in_group, places});
-  const Tensor sum = sum_windows(batched_dot(rows, columns).reshape(value_sizes), w, size);
+  const Tensor sum = sum_windows(batched_dot(rows, columns).reshape(value_sizes), w, {w.padding, w.padding}, size);
   return x.result(bias.defined() ? sum + along_channels(bias, rank) : sum.contiguous());
 }
 
@@ -427,7 +352,7 @@ Tensor fold(const In& input, SizesView output_size, SizesView kernel_size, Sizes
       size[0], size[1], w.kernel[0], w.kernel[1], w.dilation[0], w.dilation[1], w.padding[0], w.padding[1], w.stride[0],
       w.stride[1], out[0], out[1], out[0] * out[1], x.tensor.size(2));
   const Tensor values = x.tensor.reshape({x.tensor.size(0), x.tensor.size(1) / kernel, w.kernel[0], w.kernel[1], out[0], out[1]});
-  return x.result(sum_windows(values, w, size).contiguous());
+  return x.result(sum_windows(values, w, {w.padding, w.padding}, size).contiguous());
 }
 
 }  // namespace braze

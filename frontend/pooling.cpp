@@ -206,7 +206,11 @@ Maxima max_pool(std::string_view name, std::size_t rank, const In& input, SizesV
     return Maxima{x.result(differentiated ? at_places(x.tensor, m.indices) : m.values), x.result(m.indices)};
   };
   if (!indices && !differentiated) return {x.result(maxima_of(windows, rank)), {}};
-  if (are_few(windows, rank)) return result(maxima_with_places(windows, p));
+  if (are_few(windows, rank)) {
+    if (!differentiated) return result(maxima_with_places(windows, p));
+    const Tensor values = maxima_of_few(x.tensor, windows, p.windows, {p.windows.padding, p.high});
+    return {x.result(values), indices ? x.result(maxima_with_places(windows, p).indices) : Tensor()};
+  }
   const Tensor values = maxima_of(windows, rank);
   std::vector<Tensor> positions;
   for (std::size_t i = 0; i < rank; ++i) positions.push_back(positions_of(p, i));

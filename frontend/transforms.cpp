@@ -8,6 +8,7 @@
 #include "frontend/autograd/batch_draws.h"
 #include "frontend/autograd/node_builder.h"
 #include "frontend/autograd/replay.h"
+#include "frontend/autograd/tracking.h"
 #include "frontend/engine/thread_state.h"
 #include "passes/derivative.h"
 
@@ -173,7 +174,7 @@ class Push {
     bool any = false;
     for (const Value& v : node.in()) any |= static_cast<bool>(of(v));
     if (!any) return;
-    require<NotImplementedError>(dynamic_cast<const CustomOutput*>(node.gradient()) == nullptr,
+    require<NotImplementedError>(!has_own_derivative(node),
                                  "jvp: forward mode through an autograd Function or a write without grad mode is not implemented");
     NodeBuilder builder(node.location());
     std::vector<ir::Expression> in, t;

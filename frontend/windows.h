@@ -66,7 +66,22 @@ void for_each_place(const Tensor& windows, std::size_t rank, F&& join) {
 // Padding at both ends of each spatial dim.
 Tensor pad_spatial(const Tensor& x, std::span<const std::int64_t> low, std::span<const std::int64_t> high, Scalar value);
 
-// The reverse of windows_of: [N, C, k..., o...] summed where windows overlap into [N, C, size...] without its padding.
-Tensor sum_windows(const Tensor& values, const Windows& w, std::span<const std::int64_t> size);
+// What stands around each spatial dim. Negative: what is taken from it.
+struct Around {
+  Dims low, high;
+};
+
+// A bias as [O, 1, ...].
+Tensor along_channels(const Tensor& bias, std::size_t rank);
+
+// [N, C, L...], zeros around it, with [O, C / groups, k...]: [N, O, o...]. The padding that `w` names is not read, `around` says it.
+Tensor convolve(const Tensor& x, const Tensor& weight, const Tensor& bias, const Windows& w, const Around& around,
+                std::int64_t groups);
+
+// The reverse of windows_of: [N, C, k..., o...] summed where windows overlap into [N, C, size...], without what is around it.
+Tensor sum_windows(const Tensor& values, const Windows& w, const Around& around, std::span<const std::int64_t> size);
+
+// The greatest element of each window of x, of few and floats, with a gradient: of equal ones the first, of NaNs the last.
+Tensor maxima_of_few(const Tensor& x, const Tensor& windows, const Windows& w, const Around& around);
 
 }  // namespace braze

@@ -103,6 +103,26 @@ AffineId AffineArithmetic::add(AffineId a, AffineId b) {
       ++i, ++j;
     }
   }
+  return joined(sum);
+}
+
+// A quotient times its divisor, and the remainder, are what was divided.
+AffineId AffineArithmetic::joined(const Affine& sum) {
+  for (std::size_t r = 0; r < sum.terms.size(); ++r) {
+    if (sum.terms[r].variable < derived_base) continue;
+    const Derived remainder = nest_.derived[sum.terms[r].variable - derived_base];
+    if (!remainder.remainder) continue;
+    for (std::size_t q = 0; q < sum.terms.size(); ++q) {
+      if (sum.terms[q].variable < derived_base) continue;
+      const Derived quotient = nest_.derived[sum.terms[q].variable - derived_base];
+      if (quotient.remainder || quotient.of != remainder.of || quotient.divisor != remainder.divisor) continue;
+      if (sum.terms[q].coefficient != index_.mul(sum.terms[r].coefficient, remainder.divisor)) continue;
+      Affine rest{{}, sum.offset};
+      for (std::size_t i = 0; i < sum.terms.size(); ++i)
+        if (i != q && i != r) rest.terms.push_back(sum.terms[i]);
+      return add(intern(rest), scale(remainder.of, sum.terms[r].coefficient));
+    }
+  }
   return intern(sum);
 }
 

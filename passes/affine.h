@@ -59,6 +59,7 @@ class AffineArithmetic {
   std::pair<AffineId, AffineId> divide(AffineId a, ir::IndexId divisor);
 
  private:
+  AffineId joined(const Affine& sum);
   bool below(const Affine& affine, ir::IndexId bound) const;
   AffineId derived(AffineId of, ir::IndexId divisor, bool remainder);
   void request_split(const Affine& rest, ir::IndexId divisor);

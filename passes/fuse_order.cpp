@@ -3,8 +3,9 @@
 //
 //  * late: from the end, a group goes right before the first that needs it if what it puts out is more than what it alone keeps alive
 //    until then. Zeros that a gradient is gathered in are made when the gathering begins.
-//  * early: from the start, a group goes as soon as it can if it lets more memory go than it takes. The gradient and the update of a
-//    weight run as soon as the weight has been read for the last time, and what was saved for them is gone.
+//  * early: from the start, a group goes as soon as it can if it lets more memory go than it takes, by itself or with the one that alone
+//    reads what it makes. The gradient and the update of a weight run as soon as the weight has been read for the last time, and what was
+//    saved for them is gone.
 //
 // Readers of a storage that ran before what writes to it still do, and so does all that may fault, where it ran before what changes memory
 // of the caller's. The work is linear in the graph but for a queue.
@@ -64,7 +65,7 @@ class Orderer {
   void keep_readers_before_writers();
   void keep_faults_before_writes();
   std::vector<Number> late(const std::vector<Number>& order) const;
-  std::vector<Number> early(const std::vector<Number>& order) const;
+  std::vector<Number> early(const std::vector<Number>& order, bool with_reader) const;
   double peak(const std::vector<Number>& order) const;
 
   const Graph& graph_;
@@ -225,22 +226,41 @@ std::vector<Number> Orderer::late(const std::vector<Number>& order) const {
   return backwards;
 }
 
-std::vector<Number> Orderer::early(const std::vector<Number>& order) const {
+std::vector<Number> Orderer::early(const std::vector<Number>& order, bool with_reader) const {
   std::vector<std::size_t> waits, readers;
   for (const Item& item : items_) waits.push_back(item.before.size());
   for (const Memory& memory : memory_) readers.push_back(memory.readers.size());
   std::vector<bool> done(items_.size());
   std::set<std::pair<double, Number>> pending;  // what they take first
   std::vector<Number> sequence;
+  const auto takes = [&](const Item& item) {
+    double bytes = 0;
+    for (const Number m : item.makes) bytes += memory_[m].bytes;
+    return bytes;
+  };
+  const auto reads = [](const Item& item, Number m) {
+    return std::find(item.reads.begin(), item.reads.end(), m) != item.reads.end();
+  };
+  // What an item and the one that alone reads what it makes let go, if that one waits for nothing else.
+  const auto pays_with_reader = [&](const Item& item) {
+    if (item.makes.size() != 1 || memory_[item.makes[0]].readers.size() != 1) return false;
+    const Number next = memory_[item.makes[0]].readers[0];
+    if (done[next] || waits[next] != 1) return false;
+    double frees = memory_[item.makes[0]].bytes;
+    for (const Number m : item.reads)
+      if (readers[m] == 1) frees += memory_[m].bytes;
+    for (const Number m : items_[next].reads)
+      if (m != item.makes[0] && (readers[m] == 1 || (readers[m] == 2 && reads(item, m)))) frees += memory_[m].bytes;
+    return frees > takes(item) + takes(items_[next]);
+  };
   const auto consider = [&](Number i) {
     if (done[i] || waits[i] != 0) return;
-    double takes = 0, frees = 0;
-    for (const Number m : items_[i].makes) takes += memory_[m].bytes;
+    double frees = 0;
     for (const Number m : items_[i].reads)
       if (readers[m] == 1) frees += memory_[m].bytes;
-    if (frees <= takes) return;
+    if (frees <= takes(items_[i]) && !(with_reader && pays_with_reader(items_[i]))) return;
     done[i] = true;
-    pending.emplace(takes, i);
+    pending.emplace(takes(items_[i]), i);
   };
   for (const Number next : order) {
     if (!done[next]) pending.emplace(0, next);
@@ -251,7 +271,7 @@ std::vector<Number> Orderer::early(const std::vector<Number>& order) const {
       sequence.push_back(i);
       for (const Number a : items_[i].after) --waits[a];
       for (const Number m : items_[i].reads)
-        if (--readers[m] == 1)
+        if (--readers[m] <= 2)
           for (const Number reader : memory_[m].readers) consider(reader);
       for (const Number a : items_[i].after) consider(a);
     }
@@ -280,7 +300,7 @@ std::vector<Number> Orderer::best() const {
   std::vector<Number> best = natural_;
   double least = peak(best);
   const std::vector<Number> lately = late(natural_);
-  for (const auto& other : {early(natural_), lately, early(lately)})
+  for (const auto& other : {early(natural_, false), lately, early(lately, false), early(natural_, true), early(lately, true)})
     if (const double height = peak(other); height < least) {
       best = other;
       least = height;

@@ -68,9 +68,17 @@ bool Fuser::once_a_row(NodeId id, std::uint32_t cluster) const {
          squeezed(graph_[id].out[0].shape) == domain.rows();
 }
 
-// Whether a value has fewer axes than another, as what is one a row has, or a bias.
+// Whether a value has fewer axes than another, as what is one a row has, or a bias; and not as many elements, as what was reshaped has.
 bool Fuser::is_small(NodeId id, NodeId beside) const {
-  return squeezed(graph_[id].out[0].shape).size() < squeezed(graph_[beside].out[0].shape).size();
+  const ir::Shape &own = graph_[id].out[0].shape, &other = graph_[beside].out[0].shape;
+  if (squeezed(own).size() >= squeezed(other).size()) return false;
+  if (options_.sizes.size() != graph_.symbols.size()) return true;
+  const auto elements = [&](const ir::Shape& shape) {
+    std::int64_t product = 1;
+    for (const ir::Extent e : shape) product *= e.is_number() ? e.number() : options_.sizes[e.symbol()];
+    return product;
+  };
+  return elements(own) != elements(other);
 }
 
 // Decides for each value that another group reads: memory, or again there. Operands come first, so that what is computed again
@@ -140,7 +148,11 @@ void Fuser::recompute() {
       if (c.nodes.size() + cost.nodes > static_cast<std::size_t>(options_.group_nodes) ||
           c.reads.size() + cost.reads.size() + 2 > static_cast<std::size_t>(options_.group_buffers))
         why = "the kernel that reads it is full";
-      if (graph_[c.nodes[0]].op == Op::accumulate || graph_[c.nodes[0]].op == Op::put)
+      // What is added is computed where it is added, unless that reads what it is added to.
+      const Node& first = graph_[c.nodes[0]];
+      const bool serial = first.op == Op::accumulate || first.op == Op::put;
+      if (serial && (first.op == Op::put || users.size() > 1 || outside > 1 ||
+                     std::ranges::binary_search(cost.reads, stored_value(graph_, first.in[0]).node)))
         why = "an accumulation runs alone, in index order";
     }
     if (!why.empty()) {

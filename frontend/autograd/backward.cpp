@@ -264,6 +264,7 @@ class Pass {
     for (std::size_t k = 0; k < v.custom->inputs.size(); ++k) {
       const Value& input = v.custom->inputs[k];
       if (!input || !input.differentiable() || !found[k]) continue;
+      if (anomaly.on && anomaly.check_nan) require_finite(found[k], k, v.custom->name(), {});
       if (Vertex& operand = vertex_of(input.node()); operand.needed) add(operand, input.result(), found[k]);
     }
   }
@@ -345,14 +346,16 @@ class Pass {
   }
 
   // PyTorch looks for NaN alone; an infinity becomes one soon.
+  static void require_finite(const Value& gradient, std::size_t k, const std::string& name, const ir::Location& location) {
+    if (static_cast<bool>(isfinite(wrap(gradient)).all())) return;
+    const std::string line = location.file ? "; recorded at " + ir::text(location) : "";
+    fail<Error>("Function '{}' returned nan values in its {}th output. (an infinity counts{})", name, k, line);
+  }
   void require_finite(const Vertex& v, const Operands& operands) {
     for (std::size_t k = 0; k < v.node->in().size(); ++k) {
       if (!operands.wants(k) || !operands.has(k)) continue;
       const Value& in = v.node->in()[k];
-      const Tensor gradient = wrap(vertex_of(in.node()).gradients[in.result()]);
-      if (!static_cast<bool>(isfinite(gradient).all()))
-        fail<Error>("Function '{}' returned nan values in its {}th output. (an infinity counts; recorded at {})",
-                    gradient_name(*v.node), k, ir::text(v.node->location()));
+      require_finite(vertex_of(in.node()).gradients[in.result()], k, gradient_name(*v.node), v.node->location());
     }
   }
 

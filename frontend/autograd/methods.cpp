@@ -283,22 +283,32 @@ std::vector<std::pair<GradFn, std::int64_t>> GradFn::next_functions() const {
     return next.emplace_back(grad_fn_of(v), v.result());
   };
   const engine::Node& node = *impl_->value.node();
-  if (const auto* output = dynamic_cast<const CustomOutput*>(node.gradient())) {
-    for (const engine::Value& v : output->custom->inputs) v ? leads_on(v) : next.emplace_back(GradFn(), 0);
-    return next;
-  }
-  if (node.gradient()) return next;
   std::vector<const engine::Value*> stack;
-  const auto push = [&](const engine::Node& n) {
-    for (std::size_t i = n.in().size(); i-- > 0;)
-      if (n.in()[i]) stack.push_back(&n.in()[i]);
+  const auto push = [&](std::span<const engine::Value> values) {
+    for (std::size_t i = values.size(); i-- > 0;) stack.push_back(&values[i]);
   };
-  push(node);
+  // What a node of this step stands for.
+  const auto function_of = [&](const engine::Node& n) -> const CustomGradient* {
+    const auto* output = dynamic_cast<const CustomOutput*>(n.gradient());
+    const bool own = &n == &node || (output && output->custom->is_shortcut() && node.call != 0 && n.call == node.call);
+    return output && own ? output->custom : nullptr;
+  };
+  if (const CustomGradient* function = function_of(node))
+    push(function->inputs);
+  else if (!node.gradient() && node.keeps_operands())
+    push(node.in());
   while (!stack.empty()) {
     const engine::Value& v = *stack.back();
     stack.pop_back();
-    const bool inner = v.differentiable() && !v->gradient() && ((node.call != 0 && v->call == node.call) || v->has(same_step));
-    inner ? push(*v.node()) : static_cast<void>(leads_on(v));
+    if (!v) {
+      next.emplace_back(GradFn(), 0);
+    } else if (const CustomGradient* function = function_of(*v.node())) {
+      push(function->inputs);
+    } else if (v.differentiable() && !v->gradient() && ((node.call != 0 && v->call == node.call) || v->has(same_step))) {
+      if (v->keeps_operands()) push(v->in());
+    } else {
+      leads_on(v);
+    }
   }
   return next;
 }

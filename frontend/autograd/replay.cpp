@@ -127,7 +127,7 @@ class Replayer {
   static Value identity(const Node& node, const Value& value) {
     if (!node.has(Node::differentiable) || !is_grad_enabled()) return engine::identity(value, false);
     require<NotImplementedError>(
-        !value.differentiable() || dynamic_cast<const CustomOutput*>(node.gradient()) == nullptr,
+        !value.differentiable() || !has_own_derivative(node),
         "a derivative of this transform would pass through an autograd Function or a write that was made without "
         "grad mode; transforms know the derivatives of ops alone");
     return engine::identity(value, value.differentiable());

@@ -69,6 +69,8 @@ class CustomGradient : public engine::Gradient {
   virtual std::string name() const = 0;
   virtual bool reads_values() const { return false; }  // a second backward is an error
   virtual void release() {}                            // what it saved
+  // What the output renames has the same derivative by its ops.
+  virtual bool is_shortcut() const { return false; }
 };
 
 // Output k of a custom gradient.
@@ -79,6 +81,12 @@ class CustomOutput final : public engine::Gradient {
   CustomGradient* const custom;
   const std::uint32_t number;
 };
+
+// `composed`, with the gradient of a shortcut, which it takes over.
+Tensor with_shortcut(const Tensor& composed, CustomGradient* shortcut);
+
+// Whether a node's derivative is not what its op says: who goes op by op would miss it.
+bool has_own_derivative(const engine::Node& node);
 
 // A flag of nodes, beside Node's own: an identity that a storage holds instead of its operand. It is the operand's step, not one of its own.
 inline constexpr std::uint8_t same_step = 32;
