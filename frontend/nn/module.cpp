@@ -11,58 +11,7 @@
 
 namespace braze::nn {
 
-// ---- hooks ----
-
-struct Module::Hooks {
-  std::vector<std::pair<std::uint64_t, PreHook>> before;
-  std::vector<std::pair<std::uint64_t, Hook>> after;
-  std::uint64_t count = 0;
-};
-
 Module::~Module() = default;
-
-Module::Hooks& Module::hooks() {
-  if (!hooks_) hooks_ = std::make_shared<Hooks>();
-  return *hooks_;
-}
-
-namespace {
-
-template <class List, class Function>
-HookHandle add(const std::shared_ptr<List>& owner, auto List::* list, Function hook, std::uint64_t number, bool prepend) {
-  auto& all = (*owner).*list;
-  all.insert(prepend ? all.begin() : all.end(), {number, std::move(hook)});
-  return HookHandle([list, number, weak = std::weak_ptr(owner)] {
-    if (const auto alive = weak.lock()) std::erase_if((*alive).*list, [&](const auto& entry) { return entry.first == number; });
-  });
-}
-
-}  // namespace
-
-HookHandle Module::add_pre_hook(PreHook hook, bool prepend) {
-  const std::uint64_t number = hooks().count++;
-  return add(hooks_, &Hooks::before, std::move(hook), number, prepend);
-}
-
-HookHandle Module::add_hook(Hook hook, bool prepend) {
-  const std::uint64_t number = hooks().count++;
-  return add(hooks_, &Hooks::after, std::move(hook), number, prepend);
-}
-
-// A hook may take hooks away, itself too: each pass goes over a copy.
-void Module::before_forward(Tensors& inputs) {
-  for (const auto& [number, hook] : std::vector(hooks_->before))
-    if (std::optional<Tensors> changed = hook(*this, inputs)) {
-      require(changed->size() == inputs.size(), "a forward pre-hook returned {} tensors for {} inputs", changed->size(),
-              inputs.size());
-      inputs = std::move(*changed);
-    }
-}
-
-void Module::after_forward(const Tensors& inputs, Tensors& outputs) {
-  for (const auto& [number, hook] : std::vector(hooks_->after))
-    if (std::optional<Tensors> changed = hook(*this, inputs, outputs)) outputs = std::move(*changed);
-}
 
 void detail::require_outputs(std::size_t given, std::size_t wanted) {
   require(given == wanted, "a forward hook returned {} tensors for {} outputs", given, wanted);
@@ -75,9 +24,10 @@ Tensor Module::call(const In& input) {
   if (!has_hooks()) return unary_(*this, input);
   if (input.is_scalar()) detail::refuse_number(*this);
   Tensors inputs{input.tensor()};
-  before_forward(inputs);
+  HookedCall hooked(*this);
+  hooked.before_forward(inputs);
   Tensors outputs{unary_(*this, In(inputs.at(0), input.where()))};
-  after_forward(inputs, outputs);
+  hooked.after_forward(inputs, outputs);
   return detail::unlisted<Tensor>(outputs);
 }
 

@@ -2,29 +2,50 @@
 #include <algorithm>
 
 #include "braze/nn/module.h"
+#include "frontend/nn/hooks.h"
 #include "frontend/nn/text.h"
 #include "ir/error.h"
 
 namespace braze::nn {
 
+namespace {
+
+// A module on the way down, and again when all below it is done.
+struct Visit {
+  std::string path;
+  Module* module;
+  bool is_done;
+};
+
+}  // namespace
+
 StateDict Module::state_dict(const std::string& prefix) const {
   StateDict state;
   // Not named_parameters: a tensor or module of two names is under both.
-  std::vector<std::pair<std::string, const Module*>> open{{prefix, this}};
+  std::vector<Visit> open{{prefix, const_cast<Module*>(this), false}};  // for hooks, as in PyTorch
   while (!open.empty()) {
-    const auto [path, module] = open.back();
+    const auto [path, module, is_done] = open.back();
     open.pop_back();
+    const std::shared_ptr<Hooks> hooks = module->hooks_;
+    if (is_done) {
+      hooks->after_save.each([&, &path = path, &module = module](const SaveHook& hook) { hook(*module, state, path); });
+      continue;
+    }
+    if (hooks) {
+      hooks->before_save.each([&path = path, &module = module](const auto& hook) { hook(*module, path); });
+      open.push_back({path, module, true});
+    }
     for (const Slots* slots : {&module->parameters_, &module->buffers_})
       for (const auto& slot : *slots)
         if (slot->tensor.defined() && slot->persistent) state[path + slot->name] = slot->tensor.detach();
     for (auto child = module->children_.rbegin(); child != module->children_.rend(); ++child)
-      open.emplace_back(path + child->first + ".", child->second.get());
+      open.push_back({path + child->first + ".", child->second.get(), false});
   }
   return state;
 }
 
 struct Module::Loading {
-  const StateDict& state;
+  StateDict state;
   IncompatibleKeys keys;
   std::vector<std::string> errors;
 };
@@ -66,13 +87,22 @@ void Module::load(const std::string& prefix, Loading& loading) {
 IncompatibleKeys Module::load_state_dict(const StateDict& state, bool strict) {
   const NoGradGuard off;
   Loading loading{state, {}, {}};
-  std::vector<std::pair<std::string, Module*>> open{{"", this}};
+  std::vector<Visit> open{{"", this, false}};
   while (!open.empty()) {
-    const auto [path, module] = open.back();
+    const auto [path, module, is_done] = open.back();
     open.pop_back();
+    const std::shared_ptr<Hooks> hooks = module->hooks_;
+    if (is_done) {
+      hooks->after_load.each([&, &module = module](const auto& hook) { hook(*module, loading.keys); });
+      continue;
+    }
+    if (hooks) {
+      hooks->before_load.each([&, &path = path, &module = module](const SaveHook& hook) { hook(*module, loading.state, path); });
+      open.push_back({path, module, true});
+    }
     module->load(path, loading);
     for (auto child = module->children_.rbegin(); child != module->children_.rend(); ++child)
-      open.emplace_back(path + child->first + ".", child->second.get());
+      open.push_back({path + child->first + ".", child->second.get(), false});
   }
   std::vector<std::string> errors;
   const auto name_keys = [&](const std::vector<std::string>& keys, const char* kind) {

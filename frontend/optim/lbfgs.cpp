@@ -313,7 +313,7 @@ DType LBFGS::state_dtype(const std::string& name, const Tensor& param, const Ten
   return value.dim() == 0 ? value.dtype() : Optimizer::state_dtype(name, param, value);
 }
 
-Tensor LBFGS::step(const Closure& closure) {
+Tensor LBFGS::step_once(const Closure& closure) {
   require<ValueError>(static_cast<bool>(closure), "LBFGS's step needs a closure that computes the loss anew");
   const Fields fields{state(params()[0])};
   LBFGSState now;

@@ -34,6 +34,13 @@ void Optimizer::zero_grad(bool set_to_none) {
 }
 
 Tensor Optimizer::step(const Closure& closure) {
+  hooks_.before_step.each([&](const Hook& hook) { hook(*this); });
+  Tensor loss = step_once(closure);
+  hooks_.after_step.each([&](const Hook& hook) { hook(*this); });
+  return loss;
+}
+
+Tensor Optimizer::step_once(const Closure& closure) {
   if (TraceNotes* notes = TraceNotes::active(); notes && !repeatable())
     notes->refuse("the step of " + name() + " cannot be repeated");
   Tensor loss;
@@ -81,6 +88,8 @@ DType Optimizer::state_dtype(const std::string& name, const Tensor& param, const
 }
 
 OptimizerState Optimizer::state_dict() const {
+  auto& self = const_cast<Optimizer&>(*this);  // for hooks, as in PyTorch
+  hooks_.before_save.each([&](const Hook& hook) { hook(self); });
   OptimizerState result;
   std::int64_t number = 0;
   for (std::size_t group = 0; group < groups(); ++group) {
@@ -91,11 +100,14 @@ OptimizerState Optimizer::state_dict() const {
       result.param_groups.back().params.push_back(number++);
     }
   }
+  hooks_.after_save.each([&](const StateHook& hook) { hook(self, result); });
   return result;
 }
 
-void Optimizer::load_state_dict(const OptimizerState& given) {
+void Optimizer::load_state_dict(const OptimizerState& state) {
   const NoGradGuard off;
+  OptimizerState given = state;
+  hooks_.before_load.each([&](const StateHook& hook) { hook(*this, given); });
   require<ValueError>(given.param_groups.size() == groups(), "loaded state dict has a different number of parameter groups");
   std::map<std::int64_t, Tensor> params;
   for (std::size_t group = 0; group < groups(); ++group) {
@@ -105,11 +117,11 @@ void Optimizer::load_state_dict(const OptimizerState& given) {
     for (std::size_t i = 0; i < numbers.size(); ++i) params[numbers[i]] = params_[group][i];
   }
   std::unordered_map<const TensorImpl*, StateDict> fresh;
-  for (const auto& [number, state] : given.state) {
+  for (const auto& [number, tensors] : given.state) {
     const auto param = params.find(number);
     if (param == params.end()) continue;
     // What needs no conversion is shared with the dict, as in PyTorch.
-    for (const auto& [name, value] : state) fresh[param->second.impl()][name] = value.to(state_dtype(name, param->second, value));
+    for (const auto& [name, value] : tensors) fresh[param->second.impl()][name] = value.to(state_dtype(name, param->second, value));
   }
   for (std::size_t group = 0; group < groups(); ++group) {
     const Named<Setting> known = settings(group);
@@ -118,6 +130,7 @@ void Optimizer::load_state_dict(const OptimizerState& given) {
         set(group, name, value);
   }
   state_ = std::move(fresh);
+  hooks_.after_load.each([&](const Hook& hook) { hook(*this); });
 }
 
 std::string Optimizer::name() const { return autograd::type_name(typeid(*this)); }

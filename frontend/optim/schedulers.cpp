@@ -47,6 +47,92 @@ std::vector<double> LRScheduler::of_bases(const std::function<double(double)>& f
   return rates;
 }
 
+// ---- state ----
+
+namespace {
+
+void read(const IValue& from, std::int64_t& to) { to = from.to_int(); }
+void read(const IValue& from, double& to) { to = from.is_tensor() ? from.to_tensor().item<double>() : from.to_double(); }
+void read(const IValue& from, bool& to) { to = from.to_bool(); }
+void read(const IValue& from, std::string& to) { to = from.to_string(); }
+void read(const IValue& from, std::vector<double>& to) {
+  to.clear();
+  for (const IValue& each : from.elements()) read(each, to.emplace_back());
+}
+void read(const IValue& from, std::map<std::int64_t, std::int64_t>& to) {
+  to.clear();
+  for (const auto& [key, value] : from.items()) to[key.to_int()] = value.to_int();
+}
+
+template <class T>
+IValue written(const T& from) {
+  return from;
+}
+IValue written(const std::map<std::int64_t, std::int64_t>& from) {
+  IValue::Items items;
+  for (const auto& [key, value] : from) items.emplace_back(key, value);
+  return IValue::dict(std::move(items));
+}
+
+IValue states(const std::vector<std::shared_ptr<LRScheduler>>& schedulers) {
+  std::vector<IValue> all;
+  for (const auto& scheduler : schedulers) all.push_back(scheduler->state_dict());
+  return IValue::list(std::move(all));
+}
+void read_states(const IValue& from, const std::vector<std::shared_ptr<LRScheduler>>& schedulers) {
+  require<ValueError>(from.size() == schedulers.size(), "the state is of {} schedulers, and there are {}", from.size(),
+                      schedulers.size());
+  for (std::size_t i = 0; i < schedulers.size(); ++i) schedulers[i]->load_state_dict(from[i]);
+}
+
+IValue with(const IValue& dict, const char* name, IValue value) {
+  IValue::Items items = dict.items();
+  items.emplace_back(name, std::move(value));
+  return IValue::dict(std::move(items));
+}
+
+}  // namespace
+
+IValue LRScheduler::state_dict() const {
+  IValue::Items items;
+  const_cast<LRScheduler*>(this)->fields(  // which it reads alone
+      [&](const char* name, Field field) {
+        std::visit([&](const auto* place) { items.emplace_back(name, written(*place)); }, field);
+      });
+  items.emplace_back("base_lrs", base_lrs_);
+  items.emplace_back("last_epoch", epoch_);
+  items.emplace_back("_step_count", epoch_ + 1);
+  items.emplace_back("_last_lr", last_lr_);
+  return IValue::dict(std::move(items));
+}
+
+void LRScheduler::load_state_dict(const IValue& state) {
+  const auto take = [&](const char* name, auto& place) {
+    if (const IValue* found = state.find(name)) read(*found, place);
+  };
+  fields([&](const char* name, Field field) { std::visit([&](auto* place) { take(name, *place); }, field); });
+  take("base_lrs", base_lrs_);
+  take("_last_lr", last_lr_);
+  read(state["last_epoch"], epoch_);
+  require<ValueError>(base_lrs_.size() == optimizer_->groups(), "the state is of {} parameter groups, and the optimizer has {}",
+                      base_lrs_.size(), optimizer_->groups());
+}
+
+IValue SequentialLR::state_dict() const { return with(LRScheduler::state_dict(), "_schedulers", states(schedulers_)); }
+void SequentialLR::load_state_dict(const IValue& state) {
+  LRScheduler::load_state_dict(state);
+  read_states(state["_schedulers"], schedulers_);
+}
+
+IValue ChainedScheduler::state_dict() const { return with(LRScheduler::state_dict(), "_schedulers", states(schedulers_)); }
+void ChainedScheduler::load_state_dict(const IValue& state) {  // PyTorch's has no epoch
+  read_states(state["_schedulers"], schedulers_);
+  epoch_ = schedulers_[0]->last_epoch();
+  set(current());
+}
+
+// ---- formulas ----
+
 LambdaLR::LambdaLR(Optimizer& optimizer, Function function) : LRScheduler(optimizer), function_(std::move(function)) { start(); }
 std::vector<double> LambdaLR::rates() {
   return of_bases([factor = function_(epoch_)](double base) { return base * factor; });
@@ -253,12 +339,22 @@ std::vector<double> OneCycleLR::rates() {
 // ---- by a metric ----
 
 ReduceLROnPlateau::ReduceLROnPlateau(Optimizer& optimizer, const ReduceLROnPlateauOptions& o)
-    : optimizer_(&optimizer), options_(o) {
+    : LRScheduler(optimizer), options_(o) {
   require<ValueError>(o.factor < 1, "Factor should be < 1.0.");
   require<ValueError>(o.mode == "min" || o.mode == "max", "mode {} is unknown!", o.mode);
   require<ValueError>(o.threshold_mode == "rel" || o.threshold_mode == "abs", "threshold mode {} is unknown!", o.threshold_mode);
   best_ = o.mode == "min" ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
+  epoch_ = 0;
 }
+
+void ReduceLROnPlateau::fields(const Visit& visit) {
+  visit("factor", &options_.factor), visit("patience", &options_.patience), visit("cooldown", &options_.cooldown);
+  visit("eps", &options_.eps), visit("mode", &options_.mode), visit("threshold", &options_.threshold);
+  visit("threshold_mode", &options_.threshold_mode), visit("best", &best_), visit("num_bad_epochs", &bad_epochs_);
+  visit("cooldown_counter", &cooling_);
+}
+
+void ReduceLROnPlateau::step() { fail<TypeError>("ReduceLROnPlateau's step needs a metric"); }
 
 bool ReduceLROnPlateau::is_better(double a) const {
   const bool least = options_.mode == "min";
@@ -268,6 +364,7 @@ bool ReduceLROnPlateau::is_better(double a) const {
 }
 
 void ReduceLROnPlateau::step(double metric) {
+  ++epoch_;
   if (is_better(metric)) {
     best_ = metric;
     bad_epochs_ = 0;
@@ -278,19 +375,16 @@ void ReduceLROnPlateau::step(double metric) {
     --cooling_;
     bad_epochs_ = 0;
   }
-  if (bad_epochs_ <= options_.patience) return;
-  for (std::size_t group = 0; group < optimizer_->groups(); ++group) {
-    const double before = optimizer_->lr(group), after = std::max(before * options_.factor, options_.min_lr);
-    if (before - after > options_.eps) optimizer_->set_lr(after, group);
+  std::vector<double> rates = current();
+  if (bad_epochs_ > options_.patience) {
+    for (double& rate : rates) {
+      const double after = std::max(rate * options_.factor, options_.min_lr);
+      if (rate - after > options_.eps) rate = after;
+    }
+    cooling_ = options_.cooldown;
+    bad_epochs_ = 0;
   }
-  cooling_ = options_.cooldown;
-  bad_epochs_ = 0;
-}
-
-std::vector<double> ReduceLROnPlateau::get_last_lr() const {
-  std::vector<double> rates;
-  for (std::size_t group = 0; group < optimizer_->groups(); ++group) rates.push_back(optimizer_->lr(group));
-  return rates;
+  set(rates);
 }
 
 // ---- several ----

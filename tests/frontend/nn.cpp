@@ -209,3 +209,67 @@ TEST_CASE("RReLU draws a slope for each element that is not positive, as PyTorch
   CHECK_THROWS_AS(nn::functional::rrelu(ones({1}, {float16}), 0.1, 0.2, true), NotImplementedError);
   CHECK_THROWS_AS(nn::functional::rrelu(ones({1}), 0.3, 0.2, true), Error);
 }
+
+TEST_CASE("nn: full backward hooks see the gradients at a module's borders, and change them") {
+  // As PyTorch: y = 3 x by a weight, loss = sum(y): the gradient of y is 1, of x 3.
+  nn::Linear linear(1, 1, {.bias = false});
+  {
+    const NoGradGuard off;
+    linear->weight.fill_(3);
+  }
+  std::vector<Floats> seen;
+  HookHandle pre = linear->register_full_backward_pre_hook([&](nn::Module&, const std::vector<Tensor>& out) {
+    seen.push_back(floats(out[0]));
+    return std::vector<Tensor>{out[0] * 2};
+  });
+  HookHandle hook =
+      linear->register_full_backward_hook([&](nn::Module& m, const std::vector<Tensor>& in, const std::vector<Tensor>& out) {
+        CHECK(&m == &*linear);
+        seen.push_back(floats(in[0]));
+        seen.push_back(floats(out[0]));
+        return std::vector<Tensor>{in[0] + 1};
+      });
+  const Tensor x = tensor({{1.0}, {2.0}}, {float32}).requires_grad_();
+  linear(x).sum().backward();
+  CHECK(seen == std::vector<Floats>{{1, 1}, {6, 6}, {2, 2}});
+  CHECK(floats(x.grad()) == Floats{7, 7});
+  CHECK(floats(linear->weight.grad()) == Floats{6});
+  // Inputs without a gradient: the hook runs once the gradients of the outputs are there.
+  pre.remove();
+  hook.remove();
+  seen.clear();
+  hook = linear->register_full_backward_hook([&](nn::Module&, const std::vector<Tensor>& in, const std::vector<Tensor>& out) {
+    CHECK_FALSE(in[0].defined());
+    seen.push_back(floats(out[0]));
+  });
+  linear(x.detach()).sum().backward();
+  CHECK(seen == std::vector<Floats>{{1, 1}});
+  hook.remove();
+  linear->register_full_backward_hook([](nn::Module&, const auto&, const auto&) { return std::vector<Tensor>(2); });
+  CHECK(refused([&] { linear(x).sum().backward(); }) ==
+        "Backward hook returned an invalid number of grad_input, got 2, but expected 1");
+}
+
+TEST_CASE("nn: hooks around a state dict") {
+  Net net;
+  Names seen;
+  net->first->register_state_dict_pre_hook([&](nn::Module&, const std::string& prefix) { seen.push_back("saving " + prefix); });
+  net->register_state_dict_post_hook([&](nn::Module&, StateDict& state, const std::string& prefix) {
+    seen.push_back("saved " + prefix);
+    state.erase("scale");
+  });
+  net->first->register_load_state_dict_pre_hook([](nn::Module&, StateDict& state, const std::string& prefix) {
+    const Tensor kernel = state.at(prefix + "kernel");
+    state[prefix + "weight"] = kernel;
+    state.erase(prefix + "kernel");
+  });
+  net->register_load_state_dict_post_hook([](nn::Module&, nn::IncompatibleKeys& keys) { keys.missing.clear(); });
+  StateDict state = net->state_dict();
+  CHECK(seen == Names{"saving first.", "saved "});
+  CHECK_FALSE(state.contains("scale"));
+  state["first.kernel"] = ones({3, 2});
+  state.erase("first.weight");
+  net->load_state_dict(state);  // without the scale, which is missed by nobody
+  CHECK(floats(net->first->weight.detach()) == Floats(6, 1));
+  CHECK(state.contains("first.kernel"));
+}

@@ -1,6 +1,8 @@
 // Optimizers and schedulers beyond what calls.txt calls: groups, state, L-BFGS, steps as one program. Values as PyTorch 2.15 gives them.
 #include "braze/optim.h"
 
+#include <sstream>
+
 #include "braze/braze.h"
 #include "braze/nn.h"
 #include "braze/optim/schedulers.h"
@@ -167,4 +169,78 @@ TEST_CASE("optim: L-BFGS goes on from PyTorch's state, and from its own") {
     });
     CHECK(loss.item<double>() == Approx(saved["losses"][i].to_double()).epsilon(1e-9));
   }
+}
+
+TEST_CASE("optim: schedulers go on from PyTorch's state, and from their own") {
+  namespace o = optim;
+  const IValue recorded = load(std::string(BRAZE_SOURCE_DIR) + "/tests/data/checkpoints/training.pt")["schedules"];
+  using Made = std::shared_ptr<o::LRScheduler>;
+  using Maker = std::function<Made(o::Optimizer&)>;
+  const auto both = [](o::Optimizer& sgd) {
+    return std::vector<Made>{std::make_shared<o::ConstantLR>(sgd, o::ConstantLROptions{0.1, 4}),
+                             std::make_shared<o::ExponentialLR>(sgd, 0.5)};
+  };
+  // Options that the state has are others here, so that they must come from there.
+  const std::vector<Maker> makers{
+      [](auto& sgd) { return std::make_shared<o::StepLR>(sgd, o::StepLROptions{7}); },
+      [](auto& sgd) { return std::make_shared<o::MultiStepLR>(sgd, o::MultiStepLROptions{}); },
+      [](auto& sgd) { return std::make_shared<o::ConstantLR>(sgd); },
+      [](auto& sgd) { return std::make_shared<o::LinearLR>(sgd, o::LinearLROptions{1, 1, 9}); },
+      [](auto& sgd) { return std::make_shared<o::ExponentialLR>(sgd, 0.1); },
+      [](auto& sgd) { return std::make_shared<o::PolynomialLR>(sgd); },
+      [](auto& sgd) { return std::make_shared<o::CosineAnnealingLR>(sgd, o::CosineAnnealingLROptions{2}); },
+      [](auto& sgd) { return std::make_shared<o::CosineAnnealingWarmRestarts>(sgd, o::CosineAnnealingWarmRestartsOptions{9}); },
+      [](auto& sgd) { return std::make_shared<o::OneCycleLR>(sgd, o::OneCycleLROptions{1.0, 12}); },
+      [](auto& sgd) { return std::make_shared<o::LambdaLR>(sgd, [](std::int64_t e) { return 1.0 / static_cast<double>(e + 1); }); },
+      [&](auto& sgd) { return std::make_shared<o::SequentialLR>(sgd, both(sgd), std::vector<std::int64_t>{5}); },
+      [&](auto& sgd) { return std::make_shared<o::ChainedScheduler>(both(sgd)); },
+      [](auto& sgd) { return std::make_shared<o::ReduceLROnPlateau>(sgd); }};
+  REQUIRE(recorded.size() == makers.size());
+  for (std::size_t i = 0; i < makers.size(); ++i) {
+    INFO("scheduler " << i);
+    const Tensor p = parameter({0.0});
+    o::SGD sgd({p}, {.lr = 0.5, .momentum = 0.9}), again({p}, {.lr = 0.5, .momentum = 0.9});
+    Made scheduler = makers[i](sgd), other = makers[i](again);
+    sgd.load_state_dict(recorded[i][1]);
+    scheduler->load_state_dict(recorded[i][0]);
+    CHECK(scheduler->last_epoch() == 3);
+    const auto& rates = recorded[i][2].elements();
+    for (std::size_t k = 0; k < rates.size(); ++k) {
+      if (k == 3) {  // on with its own state, through a file
+        std::stringstream file;
+        save({{"optimizer", sgd}, {"scheduler", scheduler}}, file);
+        const IValue saved = load(file);
+        again.load_state_dict(saved["optimizer"]);
+        other->load_state_dict(saved["scheduler"]);
+      }
+      o::LRScheduler& now = k < 3 ? *scheduler : *other;
+      if (auto* plateau = dynamic_cast<o::ReduceLROnPlateau*>(&now))
+        plateau->step(1.0);
+      else
+        now.step();
+      CHECK(now.optimizer().lr() == Approx(rates[k].to_double()).epsilon(1e-12));
+    }
+  }
+}
+
+TEST_CASE("optim: hooks around a step and around the state") {
+  const Tensor p = parameter({2.0});
+  optim::SGD sgd({p}, {.lr = 0.5});
+  std::vector<std::string> seen;
+  const auto note = [&](const char* text) { return [&seen, text](optim::Optimizer&) { seen.push_back(text); }; };
+  HookHandle before = sgd.register_step_pre_hook(note("before"));
+  sgd.register_step_post_hook(note("after"));
+  sgd.register_state_dict_pre_hook(note("saving"));
+  sgd.register_state_dict_post_hook(
+      [](optim::Optimizer&, optim::OptimizerState& s) { s.param_groups[0].settings[0].second = 0.25; });
+  sgd.register_load_state_dict_pre_hook(
+      [](optim::Optimizer&, optim::OptimizerState& s) { s.param_groups[0].settings[2].second = 0.5; });
+  sgd.register_load_state_dict_post_hook(note("loaded"));
+  descend(sgd, p);
+  before.remove();
+  descend(sgd, p);
+  sgd.load_state_dict(sgd.state_dict());
+  CHECK(seen == std::vector<std::string>{"before", "after", "after", "saving", "loaded"});
+  CHECK(sgd.lr() == 0.25);
+  CHECK(sgd.options().dampening == 0.5);
 }

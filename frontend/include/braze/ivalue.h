@@ -146,6 +146,7 @@ class IValue {
       return to_ivalue(x->state_dict());
   }
   static IValue to_ivalue(const StateDict& state) { return IValue(state); }
+  static IValue to_ivalue(IValue state) { return state; }
   template <class T>
     requires requires(const T& state) { state.to_ivalue(); }
   static IValue to_ivalue(const T& state) {

@@ -27,6 +27,7 @@
 #include <variant>
 #include <vector>
 
+#include "braze/hooks.h"
 #include "braze/optim/options.h"
 #include "braze/state_dict.h"
 #include "braze/tensor.h"
@@ -64,7 +65,7 @@ class Optimizer {
   // Forgets the gradients of all parameters, or makes them zero.
   void zero_grad(bool set_to_none = true);
   // Updates all parameters that have a gradient. The closure is called before, with grad mode on; its value is returned.
-  virtual Tensor step(const Closure& closure = {});
+  Tensor step(const Closure& closure = {});
 
   // ---- groups ----
   std::size_t groups() const { return params_.size(); }
@@ -90,6 +91,25 @@ class Optimizer {
     load_state_dict(OptimizerState::from_ivalue(saved));
   }
 
+  // ---- hooks ----
+  // Around step, and around taking and loading the state, which they may change.
+  using Hook = std::function<void(Optimizer&)>;
+  using StateHook = std::function<void(Optimizer&, OptimizerState&)>;
+  HookHandle register_step_pre_hook(Hook hook) { return hooks_.before_step.add(std::move(hook)); }
+  HookHandle register_step_post_hook(Hook hook) { return hooks_.after_step.add(std::move(hook)); }
+  HookHandle register_state_dict_pre_hook(Hook hook, bool prepend = false) {
+    return hooks_.before_save.add(std::move(hook), prepend);
+  }
+  HookHandle register_state_dict_post_hook(StateHook hook, bool prepend = false) {
+    return hooks_.after_save.add(std::move(hook), prepend);
+  }
+  HookHandle register_load_state_dict_pre_hook(StateHook hook, bool prepend = false) {
+    return hooks_.before_load.add(std::move(hook), prepend);
+  }
+  HookHandle register_load_state_dict_post_hook(Hook hook, bool prepend = false) {
+    return hooks_.after_load.add(std::move(hook), prepend);
+  }
+
   virtual std::string name() const;  // the type's
   std::string str() const;
 
@@ -99,6 +119,8 @@ class Optimizer {
   void add_params(std::vector<Tensor> params);
   // The updates, recorded without grad mode; `updated` gets what was changed.
   virtual void update(std::vector<Tensor>& updated) = 0;
+  // A step without its hooks, of what `update` does; for optimizers whose step calls the closure again and again.
+  virtual Tensor step_once(const Closure& closure);
   // Whether braze::compile may repeat `update` for its numbers alone.
   virtual bool repeatable() const { return false; }
   // What a loaded state becomes: the parameter's dtype, and float32 for a count of steps.
@@ -107,7 +129,12 @@ class Optimizer {
   static void run(std::span<const Tensor> updated);
 
  private:
+  struct Hooks {
+    HookList<Hook> before_step, after_step, before_save, after_load;
+    HookList<StateHook> after_save, before_load;
+  };
   std::vector<std::vector<Tensor>> params_;
+  Hooks hooks_;
   std::map<std::size_t, double> initial_lrs_;
   std::unordered_map<const TensorImpl*, StateDict> state_;
 };
@@ -197,12 +224,12 @@ class LBFGS : public Optimizer {
  public:
   using Options = LBFGSOptions;
   explicit LBFGS(std::vector<Tensor> params, const LBFGSOptions& options = {});
-  Tensor step(const Closure& closure) override;
   Named<Setting> settings(std::size_t group = 0) const override;
   void set(std::size_t group, const std::string& name, const Setting& value) override;
 
  private:
   void update(std::vector<Tensor>&) override {}
+  Tensor step_once(const Closure& closure) override;
   DType state_dtype(const std::string& name, const Tensor& param, const Tensor& value) const override;
 
   LBFGSOptions options_;

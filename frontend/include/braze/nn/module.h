@@ -29,6 +29,7 @@
 #include <vector>
 
 #include "braze/autograd.h"
+#include "braze/hooks.h"
 #include "braze/recurrent.h"
 #include "braze/state_dict.h"
 #include "braze/tensor.h"
@@ -53,6 +54,7 @@ class Module : public std::enable_shared_from_this<Module> {
   // What hooks return takes the place of the inputs or outputs; none leaves them.
   using PreHook = std::function<std::optional<Tensors>(Module&, const Tensors& inputs)>;
   using Hook = std::function<std::optional<Tensors>(Module&, const Tensors& inputs, const Tensors& outputs)>;
+  using SaveHook = std::function<void(Module&, StateDict& state, const std::string& prefix)>;
 
   Module() = default;
   Module(const Module&) = delete;
@@ -127,9 +129,40 @@ class Module : public std::enable_shared_from_this<Module> {
                                              const Tensors& out) { return answer([&] { return hook(m, in, out); }); },
                     prepend);
   }
+  // hook(module, grad_inputs, grad_outputs) once backward has the gradients of the inputs, undefined where there is none; what it returns
+  // takes the place of grad_inputs. hook(module, grad_outputs) before backward passes the module.
+  // https://pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.register_full_backward_hook
+  template <class F>
+  HookHandle register_full_backward_hook(F hook, bool prepend = false) {
+    return add_backward_hook([hook = std::move(hook)](Module& m, const Tensors& in,
+                                                      const Tensors& out) { return answer([&] { return hook(m, in, out); }); },
+                             prepend);
+  }
+  template <class F>
+  HookHandle register_full_backward_pre_hook(F hook, bool prepend = false) {
+    return add_backward_pre_hook(
+        [hook = std::move(hook)](Module& m, const Tensors& out) { return answer([&] { return hook(m, out); }); }, prepend);
+  }
+  // Before the module's own tensors are put into a state dict, and when they and those below are there; before they are loaded from one,
+  // which hooks may change (the caller's stays), and when they and those below have been.
+  HookHandle register_state_dict_pre_hook(std::function<void(Module&, const std::string& prefix)> hook);
+  HookHandle register_state_dict_post_hook(SaveHook hook);
+  HookHandle register_load_state_dict_pre_hook(SaveHook hook);
+  HookHandle register_load_state_dict_post_hook(std::function<void(Module&, IncompatibleKeys& keys)> hook);
+
+  // One call between its hooks: what the handle needs.
   bool has_hooks() const { return hooks_ != nullptr; }
-  void before_forward(Tensors& inputs);
-  void after_forward(const Tensors& inputs, Tensors& outputs);
+  class HookedCall {
+   public:
+    explicit HookedCall(Module& module) : module_(module) {}
+    void before_forward(Tensors& inputs);
+    void after_forward(const Tensors& inputs, Tensors& outputs);
+
+   private:
+    struct Backward;
+    Module& module_;
+    std::shared_ptr<Backward> backward_;
+  };
 
   // ---- printing ----
   virtual std::string name() const;                      // the type's, without "Impl"
@@ -172,6 +205,8 @@ class Module : public std::enable_shared_from_this<Module> {
   }
   HookHandle add_pre_hook(PreHook hook, bool prepend);
   HookHandle add_hook(Hook hook, bool prepend);
+  HookHandle add_backward_hook(Hook hook, bool prepend);
+  HookHandle add_backward_pre_hook(PreHook hook, bool prepend);
   Hooks& hooks();
   AnyModule self() const;
   void check_name(const char* kind, const std::string& name, bool known) const;
@@ -311,7 +346,8 @@ class ModuleHolder {
       if constexpr (std::is_convertible_v<decltype(argument), const Tensor&>) inputs.push_back(argument);
     };
     (keep(rest), ...);
-    impl_->before_forward(inputs);
+    Module::HookedCall hooked(*impl_);
+    hooked.before_forward(inputs);
     [[maybe_unused]] std::size_t next = 1;
     [[maybe_unused]] const auto taken = [&]<class A>(A&& argument) -> decltype(auto) {
       if constexpr (std::is_convertible_v<A, const Tensor&>)
@@ -323,7 +359,7 @@ class ModuleHolder {
     const std::tuple<decltype(taken(std::forward<Rest>(rest)))...> arguments{taken(std::forward<Rest>(rest))...};
     auto result = std::apply([&](auto&&... each) { return forward(In(inputs.at(0), input.where()), each...); }, arguments);
     Module::Tensors outputs = detail::listed(result);
-    impl_->after_forward(inputs, outputs);
+    hooked.after_forward(inputs, outputs);
     return detail::unlisted<decltype(result)>(outputs);
   }
 

@@ -7,7 +7,7 @@
 //   }
 //
 // A scheduler refers to its optimizer, which must outlive it. Each step goes from the rate before, so that schedulers can be chained and
-// rates changed by hand.
+// rates changed by hand. The state, by PyTorch's names, is all but the optimizer and functions.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,10 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <variant>
 #include <vector>
 
+#include "braze/ivalue.h"
 #include "braze/optim.h"
 
 namespace braze::optim {
@@ -32,9 +34,18 @@ class LRScheduler {
   const std::vector<double>& get_last_lr() const { return last_lr_; }
   std::int64_t last_epoch() const { return epoch_; }
   Optimizer& optimizer() const { return *optimizer_; }
+  // https://pytorch.org/docs/stable/generated/torch.optim.lr_scheduler.LRScheduler.html
+  virtual IValue state_dict() const;
+  // Takes what state_dict gave, here or in PyTorch. The optimizer's rates are in its own state.
+  virtual void load_state_dict(const IValue& state);
 
  protected:
+  using Field =
+      std::variant<std::int64_t*, double*, bool*, std::string*, std::vector<double>*, std::map<std::int64_t, std::int64_t>*>;
   explicit LRScheduler(Optimizer& optimizer);
+  // A scheduler's own part of its state: visit(name, field) for each.
+  using Visit = std::function<void(const char* name, Field field)>;
+  virtual void fields(const Visit&) {}
   // The rates at last_epoch(), from base_lrs() or from what the groups have.
   virtual std::vector<double> rates() = 0;
   // Of the epoch itself, where a formula says so: what a jump to an epoch takes.
@@ -88,6 +99,7 @@ class StepLR : public LRScheduler {
   StepLR(Optimizer& optimizer, const StepLROptions& options);
 
  private:
+  void fields(const Visit& visit) override { visit("step_size", &options_.step_size), visit("gamma", &options_.gamma); }
   std::vector<double> rates() override;
   std::vector<double> closed_rates() override;
   StepLROptions options_;
@@ -103,6 +115,7 @@ class MultiStepLR : public LRScheduler {
   MultiStepLR(Optimizer& optimizer, const MultiStepLROptions& options);
 
  private:
+  void fields(const Visit& visit) override { visit("milestones", &milestones_), visit("gamma", &gamma_); }
   std::vector<double> rates() override;
   std::vector<double> closed_rates() override;
   std::map<std::int64_t, std::int64_t> milestones_;  // how often each
@@ -119,6 +132,7 @@ class ConstantLR : public LRScheduler {
   explicit ConstantLR(Optimizer& optimizer, const ConstantLROptions& options = {});
 
  private:
+  void fields(const Visit& visit) override { visit("factor", &options_.factor), visit("total_iters", &options_.total_iters); }
   std::vector<double> rates() override;
   std::vector<double> closed_rates() override;
   ConstantLROptions options_;
@@ -134,6 +148,10 @@ class LinearLR : public LRScheduler {
   explicit LinearLR(Optimizer& optimizer, const LinearLROptions& options = {});
 
  private:
+  void fields(const Visit& visit) override {
+    visit("start_factor", &options_.start_factor), visit("end_factor", &options_.end_factor),
+        visit("total_iters", &options_.total_iters);
+  }
   std::vector<double> rates() override;
   std::vector<double> closed_rates() override;
   LinearLROptions options_;
@@ -145,6 +163,7 @@ class ExponentialLR : public LRScheduler {
   ExponentialLR(Optimizer& optimizer, double gamma);
 
  private:
+  void fields(const Visit& visit) override { visit("gamma", &gamma_); }
   std::vector<double> rates() override;
   std::vector<double> closed_rates() override;
   double gamma_;
@@ -160,6 +179,7 @@ class PolynomialLR : public LRScheduler {
   explicit PolynomialLR(Optimizer& optimizer, const PolynomialLROptions& options = {});
 
  private:
+  void fields(const Visit& visit) override { visit("total_iters", &options_.total_iters), visit("power", &options_.power); }
   std::vector<double> rates() override;
   std::vector<double> closed_rates() override;
   PolynomialLROptions options_;
@@ -176,6 +196,7 @@ class CosineAnnealingLR : public LRScheduler {
   CosineAnnealingLR(Optimizer& optimizer, const CosineAnnealingLROptions& options);
 
  private:
+  void fields(const Visit& visit) override { visit("T_max", &options_.T_max), visit("eta_min", &options_.eta_min); }
   std::vector<double> rates() override;
   std::vector<double> closed_rates() override;
   CosineAnnealingLROptions options_;
@@ -192,6 +213,10 @@ class CosineAnnealingWarmRestarts : public LRScheduler {
   CosineAnnealingWarmRestarts(Optimizer& optimizer, const CosineAnnealingWarmRestartsOptions& options);
 
  private:
+  void fields(const Visit& visit) override {
+    visit("T_0", &options_.T_0), visit("T_i", &length_), visit("T_mult", &options_.T_mult), visit("eta_min", &options_.eta_min),
+        visit("T_cur", &within_);
+  }
   std::vector<double> rates() override;
   void advance() override;
   CosineAnnealingWarmRestartsOptions options_;
@@ -213,6 +238,9 @@ class OneCycleLR : public LRScheduler {
   OneCycleLR(Optimizer& optimizer, const OneCycleLROptions& options);
 
  private:
+  void fields(const Visit& visit) override {
+    visit("total_steps", &options_.total_steps), visit("cycle_momentum", &options_.cycle_momentum);
+  }
   std::vector<double> rates() override;
   double between(double start, double end, double share) const;
   struct Phase {
@@ -233,16 +261,16 @@ struct ReduceLROnPlateauOptions {
 };
 // Times factor when the metric has not got better for more than `patience` epochs.
 // https://pytorch.org/docs/stable/generated/torch.optim.lr_scheduler.ReduceLROnPlateau.html
-class ReduceLROnPlateau {
+class ReduceLROnPlateau : public LRScheduler {
  public:
   explicit ReduceLROnPlateau(Optimizer& optimizer, const ReduceLROnPlateauOptions& options = {});
-  ReduceLROnPlateau(const ReduceLROnPlateau&) = delete;
   void step(double metric);
-  std::vector<double> get_last_lr() const;
 
  private:
+  void step() override;  // throws TypeError: it needs the metric
+  void fields(const Visit& visit) override;
+  std::vector<double> rates() override { return current(); }
   bool is_better(double a) const;
-  Optimizer* optimizer_;
   ReduceLROnPlateauOptions options_;
   double best_;
   std::int64_t bad_epochs_ = 0, cooling_ = 0;
@@ -254,6 +282,8 @@ class SequentialLR : public LRScheduler {
  public:
   SequentialLR(Optimizer& optimizer, std::vector<std::shared_ptr<LRScheduler>> schedulers, std::vector<std::int64_t> milestones);
   void step() override;
+  IValue state_dict() const override;
+  void load_state_dict(const IValue& state) override;
 
  private:
   std::vector<double> rates() override { return current(); }
@@ -266,6 +296,8 @@ class ChainedScheduler : public LRScheduler {
  public:
   explicit ChainedScheduler(std::vector<std::shared_ptr<LRScheduler>> schedulers);
   void step() override;
+  IValue state_dict() const override;
+  void load_state_dict(const IValue& state) override;
 
  private:
   std::vector<double> rates() override { return current(); }
