@@ -1,7 +1,8 @@
 #include "frontend/autograd/trace_notes.h"
 
 #include <algorithm>
-#include <cstring>
+#include <bit>
+#include <cstdint>
 
 #include "braze/functions.h"
 #include "frontend/autograd/tracking.h"
@@ -49,7 +50,7 @@ std::vector<Tensor> fresh_numbers(std::span<const float> values) {
 }
 
 // The same bits: NaN is like NaN.
-bool same(float a, float b) { return std::memcmp(&a, &b, sizeof a) == 0; }
+bool same(float a, float b) { return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b); }
 
 }  // namespace
 
@@ -84,9 +85,9 @@ void TraceNotes::note_refusal(std::string why, bool for_now) {
   for_now_ = for_now;
 }
 
-void TraceNotes::refuse(std::string why, bool for_now) {
+void TraceNotes::refuse(const std::string& why, bool for_now) {
   note_refusal(why, for_now);
-  throw TraceRefused(std::move(why));
+  throw TraceRefused(why);
 }
 
 bool TraceNotes::refused() {

@@ -89,7 +89,7 @@ class TraceNotes {
   // ---- refusals ----
   // `for_now`: a later call may well be traced.
   void note_refusal(std::string why, bool for_now = false);
-  [[noreturn]] void refuse(std::string why, bool for_now = false);
+  [[noreturn]] void refuse(const std::string& why, bool for_now = false);
   // Whether the function has to run as it is. A value that is needed while a derivative is recorded is a reason.
   bool refused();
   const std::string& why() const { return why_; }
