@@ -1,0 +1,94 @@
+"""Matrix products op by op, in one graph and compiled: the same bits, whatever the sizes, layouts and neighbours.
+
+Sizes of 1 are frequent: a graph may show that a size is 1 or hide it, and the order in which a product adds its terms must not follow that.
+"""
+
+import os
+import random
+
+import braze
+
+FLOATS = [braze.float32, braze.float64, braze.float16, braze.bfloat16]
+DTYPES = [braze.float32, braze.float32, *FLOATS, braze.int32, braze.int64, braze.uint8]
+PROGRAMS = 200
+
+
+def bits(t):
+    return t.detach().contiguous().flatten().view(braze.uint8).tolist() if t.numel() else []
+
+
+def same(a, b):
+    """The same bits, but for what a NaN carries."""
+    return bits(a) == bits(b) or braze.equal(a.double().nan_to_num(nan=9.0), b.double().nan_to_num(nan=9.0))
+
+
+class Program:
+    """A product of two random operands, with random ops before and after it."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.generator = braze.Generator().manual_seed(seed)
+        pick = self.random.choice
+        self.dtype = pick(DTYPES)
+        inner = pick([0, 1, 2, 3, 16, 33, 64, 100, 257, 2049, 5000])
+        sizes = [pick([1, 1, 1, 2, 3, 17]), pick([1, 1, 2, 5, 16, 17, 64, 70, 130])]
+        self.random.shuffle(sizes)
+        batch = pick([(), (), (1,), (3,), (2, 1)])
+        self.left = self.operand(*batch, sizes[0], inner)
+        self.right = self.operand(*pick([batch, ()]), inner, sizes[1])
+        self.before = pick(["nothing", "arithmetic", "transposed copies", "one row", "a transposed copy"])
+        self.after = pick(["nothing", "arithmetic", "a transposed copy", "a sum", "a gradient"])
+
+    def values(self, *shape):
+        if self.dtype in FLOATS:
+            return braze.randn(*shape, generator=self.generator).to(self.dtype)
+        return braze.randint(0, 5, shape, generator=self.generator).to(self.dtype)
+
+    def operand(self, *shape):
+        *batch, rows, columns = shape
+        layouts = {
+            "dense": lambda: self.values(*shape),
+            "transposed": lambda: self.values(*batch, columns, rows).mT,
+            "columns of a wider one": lambda: self.values(*batch, rows, 2 * columns + 1)[..., 1 : 1 + columns],
+            "every other row": lambda: self.values(*batch, 2 * rows, columns)[..., ::2, :],
+            "one row expanded": lambda: self.values(*batch, 1, columns).expand(*shape),
+        }
+        made = layouts[self.random.choice(list(layouts))]()
+        braze.eval((made,))
+        return made
+
+    def __call__(self, x, w):
+        match self.before:
+            case "arithmetic":
+                x, w = x + x, w * 2
+            case "transposed copies":
+                x, w = (x + x).mT.contiguous().mT, w.mT.contiguous().mT
+            case "one row":
+                x = x[..., 0:1, :]
+            case "a transposed copy":
+                w = (w + w).mT.clone().mT
+        gradient = self.after == "a gradient" and self.dtype in FLOATS
+        if gradient:
+            x, w = x.detach().clone().requires_grad_(), w.detach().clone().requires_grad_()
+        y = x @ w
+        match self.after:
+            case "arithmetic":
+                return (y + 1) * y
+            case "a transposed copy":
+                return y.mT.contiguous() + 1
+            case "a sum":
+                return y.sum(-1)
+        if not gradient:
+            return y
+        return braze.cat([g.flatten() for g in braze.autograd.grad((y * y).sum(), (x, w))])
+
+
+def test_products_have_the_same_bits_op_by_op_in_a_graph_and_compiled():
+    first = int(os.environ.get("BRAZE_SEED") or random.SystemRandom().randrange(1 << 31))
+    for seed in range(first, first + PROGRAMS):
+        program = Program(seed)
+        with braze.eager():
+            expected = program(program.left, program.right)
+        told = f"BRAZE_SEED={seed}: {program.dtype}, {program.before}, product of {program.left.stride()} by {program.right.stride()}, {program.after}"
+        assert same(program(program.left, program.right), expected), told
+        assert same(braze.compile(program)(program.left, program.right), expected), told
