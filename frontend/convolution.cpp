@@ -1,5 +1,6 @@
 // Convolutions and their transposes, unfold and fold: what is asked of them in PyTorch's words, and sliding windows.
 #include "braze/functions.h"
+#include "frontend/autograd/names.h"
 #include "frontend/complex.h"
 #include "frontend/formula.h"
 #include "frontend/windows.h"
