@@ -64,7 +64,7 @@ bool same_keys(PyObject* dict, PyObject* keys) {
 // What a Watch of Python found, and whether it is as it was.
 class Watched {
  public:
-  Watched(nb::list entries, nb::list sizes, nb::list lists, nb::list sets, nb::list cells) {
+  Watched(const nb::list& entries, const nb::list& sizes, const nb::list& lists, const nb::list& sets, const nb::list& cells) {
     for (const nb::handle e : entries) entries_.push_back({item(e, 0), item(e, 1), item(e, 2)});
     for (const nb::handle e : sizes) sizes_.emplace_back(item(e, 0), item(e, 1));
     for (const nb::handle e : lists) lists_.emplace_back(item(e, 0), item(e, 1));
