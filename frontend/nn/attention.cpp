@@ -172,10 +172,7 @@ ModuleList copies(const Layer& layer, std::int64_t count) {
   const ForkRng unchanged;
   ModuleList list;
   for (std::int64_t i = 0; i < count; ++i) {
-    const Layer copy(layer->d_model, layer->nhead, layer->options);
-    copy->load_state_dict(layer->state_dict());
-    copy->train(layer->is_training());
-    list->push_back(copy);
+    list->push_back(clone(layer));
   }
   return list;
 }

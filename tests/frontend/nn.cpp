@@ -273,3 +273,55 @@ TEST_CASE("nn: hooks around a state dict") {
   CHECK(floats(net->first->weight.detach()) == Floats(6, 1));
   CHECK(state.contains("first.kernel"));
 }
+
+TEST_CASE("nn: a clone is a module of its own") {
+  Net net;
+  net->scale = net->second->bias;  // tied
+  net->second->bias.set_grad(ones({1}));
+  net->eval();
+  int calls = 0;
+  net->first->register_forward_hook([&](nn::Module&, const auto&, const auto&) { ++calls; });
+  manual_seed(5);
+  const Tensor drawn = rand({1});
+  manual_seed(5);
+  const Net copy = nn::clone(net);
+  CHECK(floats(rand({1})) == floats(drawn));
+  CHECK(copy->str() == net->str());
+  CHECK_FALSE(copy->is_training());
+  const Tensor x = ones({2, 2});
+  CHECK(floats(copy(x).detach()) == floats(net(x).detach()));
+  CHECK(calls == 2);
+  CHECK(copy->seen.item<float>() == 1);
+  CHECK(copy->scale.impl() == copy->second->bias.impl());
+  CHECK(floats(copy->second->bias.grad()) == Floats{1});
+  {
+    const NoGradGuard off;
+    copy->first->weight.fill_(0);
+  }
+  CHECK(floats(net->first->weight.detach()) != floats(copy->first->weight.detach()));
+  CHECK(copy->parameters().size() == net->parameters().size());
+
+  const nn::Linear linear(2, 2);
+  nn::Sequential list{linear, nn::BatchNorm1d(2), linear, nn::LSTM(2, 3, {.num_layers = 2})};
+  list->push_back(nn::Dropout({.p = 0.25}));
+  const nn::Sequential other = nn::clone(list);
+  CHECK(other->str() == list->str());
+  CHECK((*other)[0].ptr() == (*other)[2].ptr());
+  CHECK((*other)[0].ptr() != (*list)[0].ptr());
+  CHECK(names(other->state_dict()) == names(list->state_dict()));
+  const nn::TransformerEncoder transformer(nn::TransformerEncoderLayer(4, 2, {.dim_feedforward = 3}), 2);
+  CHECK(nn::clone(transformer)->str() == transformer->str());
+
+  CHECK(refused([&] { nn::clone(Net(std::make_shared<NetImpl>())); }) == "Net cannot be cloned: it was not made by its handle");
+  net->first = net->register_module("first", nn::Linear(2, 3, {.bias = false}));
+  CHECK(refused([&] { nn::clone(net); }) ==
+        "Net cannot be cloned: its constructor makes 'first' a Linear(in_features=2, out_features=3, bias=True), which is a "
+        "Linear(in_features=2, out_features=3, bias=False) by now");
+}
+
+TEST_CASE("nn: layers of an encoder are copies, for which nothing is drawn") {
+  manual_seed(0);
+  const nn::TransformerEncoderLayer layer(4, 2, {.dim_feedforward = 3});
+  const nn::TransformerEncoder encoder(layer, 2);
+  CHECK(floats(rand({2})) == Floats{0x1.b25c6p-3F, 0x1.f0d4f2p-1F});
+}

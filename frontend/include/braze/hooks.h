@@ -14,6 +14,10 @@ namespace braze {
 template <class Hook>
 class HookList {
  public:
+  HookList() = default;
+  // A copy has the hooks; handles take them back from the first list.
+  HookList(const HookList& other) : entries_(other.entries_ ? std::make_shared<Entries>(*other.entries_) : nullptr) {}
+  HookList& operator=(const HookList&) = delete;
   HookHandle add(Hook hook, bool prepend = false) {
     if (!entries_) entries_ = std::make_shared<Entries>();
     const std::uint64_t number = entries_->count++;

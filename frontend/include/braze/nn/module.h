@@ -102,6 +102,11 @@ class Module : public std::enable_shared_from_this<Module> {
     return load_state_dict(saved.to_state_dict(), strict);
   }
 
+  // A module of its own with the same values, as copy.deepcopy: made anew by the arguments that the handle was made with, whose parameters,
+  // buffers, gradients, hooks, mode and children are then copies; nothing is drawn. What is registered under two names stays one. Other
+  // members are as the constructor leaves them. Throws Error for a module that no handle made. nn::clone gives the handle.
+  std::shared_ptr<Module> clone() const;
+
   // ---- changing all of it, here and below ----
   void train(bool on = true);  // what dropout and batch norm ask for
   void eval() { train(false); }
@@ -190,6 +195,7 @@ class Module : public std::enable_shared_from_this<Module> {
   using Slots = std::vector<std::unique_ptr<Slot>>;  // references to tensors stay valid
   struct Hooks;
   struct Loading;
+  struct Copying;
 
   template <class F>
   static std::optional<Tensors> answer(F call) {
@@ -218,7 +224,8 @@ class Module : public std::enable_shared_from_this<Module> {
   Slots parameters_, buffers_;
   std::vector<std::pair<std::string, std::shared_ptr<Module>>> children_;
   std::shared_ptr<Hooks> hooks_;
-  Tensor (*unary_)(Module&, const In&) = nullptr;  // set by the handle, which knows forward
+  Tensor (*unary_)(Module&, const In&) = nullptr;    // set by the handle, which knows forward
+  std::function<std::shared_ptr<Module>()> remake_;  // and by what it was made
   bool training_ = true;
 };
 
@@ -297,10 +304,14 @@ class ModuleHolder {
 
   explicit ModuleHolder(Required... required)
     requires(std::is_same_v<Options, detail::NoOptions>)
-      : ModuleHolder(std::make_shared<Impl>(std::move(required)...)) {}
+      : ModuleHolder(std::make_shared<Impl>(required...)) {
+    remember(std::move(required)...);
+  }
   explicit ModuleHolder(Required... required, const Options& options = {})  // NOLINT: some Impl keeps it
     requires(!std::is_same_v<Options, detail::NoOptions>)
-      : ModuleHolder(std::make_shared<Impl>(std::move(required)..., options)) {}
+      : ModuleHolder(std::make_shared<Impl>(required..., options)) {
+    remember(std::move(required)..., options);
+  }
   template <std::same_as<std::nullptr_t> None>  // a template, so that 0 is a number
   ModuleHolder(None) {}                         // NOLINT: no module
   explicit ModuleHolder(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {
@@ -327,7 +338,15 @@ class ModuleHolder {
     return forward(input, std::forward<Rest>(rest)...);
   }
 
+  // A module of its own with the same values; see Module::clone.
+  template <class Handle>
+  friend Handle clone(const Handle& module);
+
  private:
+  template <class... Arguments>
+  void remember(Arguments... arguments) {
+    impl_->remake_ = [... arguments = std::move(arguments)] { return std::shared_ptr<Module>(ModuleHolder(arguments...).ptr()); };
+  }
   static const Tensor& tensor(const Module& module, const In& input) {
     if (input.is_scalar()) detail::refuse_number(module);
     return input.tensor();
@@ -365,6 +384,13 @@ class ModuleHolder {
 
   std::shared_ptr<Impl> impl_;
 };
+
+template <class Handle>
+Handle clone(const Handle& module) {
+  Handle copy = module;
+  copy.impl_ = std::static_pointer_cast<typename Handle::Contained>(module->clone());
+  return copy;
+}
 
 template <class Impl, class... Required>
 std::ostream& operator<<(std::ostream& out, const ModuleHolder<Impl, Required...>& module) {
