@@ -104,7 +104,7 @@ Tensor one_hot(const In& x, std::int64_t num_classes) {
   require(num_classes == -1 || num_classes >= 1, "num_classes should be positive");
   require(num_classes == -1 || most < num_classes, "Class values must be smaller than num_classes.");
   const SourceLine line(x.where());
-  return (self.unsqueeze(-1) == positions(num_classes == -1 ? most + 1 : num_classes)).to(DType::i64);
+  return (self.contiguous().unsqueeze(-1) == positions(num_classes == -1 ? most + 1 : num_classes)).to(DType::i64);
 }
 
 }  // namespace braze

@@ -182,7 +182,7 @@ Tensor angle(const In& x) {
 Tensor isreal(const In& x) {
   const SourceLine line(x.where());
   const Tensor t = as_tensor(x);
-  return is_complex(t.dtype()) ? parts_of(t, component_type(t.dtype())).im == 0 : full(t.sizes(), true);
+  return is_complex(t.dtype()) ? parts_of(t, component_type(t.dtype())).im == 0 : ones_like(t, {DType::boolean});
 }
 
 }  // namespace braze

@@ -6,6 +6,7 @@
 #include "braze/functions.h"
 #include "frontend/autograd/names.h"
 #include "frontend/elementwise.h"
+#include "frontend/linalg.h"
 #include "frontend/positions.h"
 #include "frontend/view_layout.h"
 
@@ -84,6 +85,11 @@ bool same_elements(const TensorImpl& a, const TensorImpl& b) {
 Tensor& Tensor::copy_(const In& source) {
   const engine::FunctionScope call;
   TensorImpl& impl = checked(*this);
+  if (source.is_scalar() && source.scalar().is_complex() && !braze::is_complex(impl.dtype())) {
+    const std::complex<double> number = source.scalar().to_complex();
+    warn_discards_imaginary(complex128, impl.dtype());
+    return copy_(In(impl.dtype() == DType::boolean ? Scalar(number != 0.0) : Scalar(number.real()), source.where()));
+  }
   if (!source.is_scalar()) {
     const Dims sizes = sizes_of(*impl.type), from = sizes_of(*checked(source.tensor()).type);
     // PyTorch's expand raises where the source does not fit; what assignment allows beyond it, leading dims of one, it refuses.
@@ -147,6 +153,11 @@ Tensor& Tensor::fill_(const In& value) {
   if (!value.is_scalar())
     require(checked(value.tensor()).type->rank() == 0,
             "fill_ only supports 0-dimension value tensor but got tensor with {} dimensions.", value.tensor().dim());
+  if (!value.is_scalar()) require_writable(checked(*this));  // only a number may fill what overlaps itself
+  if (value.is_scalar() && value.scalar().is_complex() && !braze::is_complex(dtype())) {
+    require(dtype() == DType::boolean, "value cannot be converted to type {} without overflow", cpp_type(dtype()));
+    return fill_(In(value.scalar().to_complex() != 0.0, value.where()));
+  }
   // PyTorch takes the number out first: it may lie in what is filled.
   if (!value.is_scalar() && value.tensor().shares_storage(*this)) return fill_(In(value.tensor().clone(), value.where()));
   if (const TensorImpl& impl = checked(*this); impl.geometry && impl.numel() > 0) {

@@ -74,9 +74,10 @@ Tensor ShapingMethods::roll(SizesView shifts, SizesView dims, Where where) const
   const GradientScope scope(GradientName::RollBackward0);
   const Tensor& self = self_of(this);
   require(shifts.size() > 0, "`shifts` required");
+  if (self.numel() == 0) return clone(where);
   if (dims.size() == 0 && shifts.size() == 1) {
     const Tensor flat = self.contiguous(where).view({-1});
-    return self.numel() == 0 ? clone(where) : roll_one(flat, shifts[0], 0, where).view(self.sizes());
+    return roll_one(flat, shifts[0], 0, where).view(self.sizes());
   }
   require(shifts.size() == dims.size(), "shifts and dimensions must align. shifts: {}, dims:{}", shifts.size(), dims.size());
   Tensor out = self;
@@ -151,7 +152,8 @@ Tensor ShapingMethods::repeat_interleave(std::int64_t repeats, std::optional<std
   const Tensor& self = self_of(this);
   require(repeats >= 0, "Repeats must be non-negative");
   if (!dim) return self.flatten(0, -1, where).repeat_interleave(repeats, 0, where);
-  const Tensor rows = self.dim() == 0 ? self.reshape({1}, where) : self;
+  require<IndexError>(self.dim() > 0, "Dimension out of range (expected to be in range of [-1, 0], but got 1)");
+  const Tensor& rows = self;
   const auto axis = axis_of(rows, *dim);
   Sizes expanded = rows.sizes(), sizes = rows.sizes();
   expanded.insert(expanded.begin() + static_cast<std::ptrdiff_t>(axis) + 1, repeats);
@@ -181,7 +183,8 @@ Tensor repeat_interleave(const Tensor& repeats, std::source_location where) {
 Tensor ShapingMethods::repeat_interleave(const Tensor& repeats, std::optional<std::int64_t> dim, Where where) const {
   const Tensor& self = self_of(this);
   if (!dim) return self.flatten(0, -1, where).repeat_interleave(repeats, 0, where);
-  const Tensor rows = self.dim() == 0 ? self.reshape({1}, where) : self;
+  require<IndexError>(self.dim() > 0, "Dimension specified as {} but tensor has no dimensions", *dim);
+  const Tensor& rows = self;
   const std::int64_t length = rows.size(*dim);
   if (repeats.numel() == 1 && repeats.dim() <= 1) {
     require<NotImplementedError>(is_integer(repeats.dtype()), "\"repeat_interleave_cpu\" not implemented for '{}'",

@@ -64,7 +64,7 @@ Unique of_elements(const Tensor& x, const UniqueOptions& options, bool sorted) {
 
 // Slices are compared by the ranks of their elements: integers, whatever the dtype.
 Unique of_slices(const Tensor& x, const UniqueOptions& options, bool sorted) {
-  require(x.dim() > 0 || *options.dim == 0 || *options.dim == -1, "unique: a tensor without dims has no dim {}", *options.dim);
+  require<IndexError>(x.dim() > 0, "Dimension specified as {} but tensor has no dimensions", *options.dim);
   const Along a = along(x, *options.dim);
   const std::int64_t n = a.x.size(a.axis);
   require(a.x.numel() != 0 || n == 0, "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied");
@@ -122,6 +122,7 @@ void require_histogram(const Tensor& x, const Tensor& weight) {
 Unique unique(const In& x, UniqueOptions options) {
   const SourceLine line(x.where());
   const Tensor& self = require_tensor("unique", x);
+  if (is_complex(self.dtype())) not_implemented_for("unique", self.dtype());
   return options.dim ? of_slices(self, options, true) : of_elements(self, options, true);
 }
 

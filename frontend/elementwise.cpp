@@ -253,8 +253,11 @@ Recorded record_elementwise(ir::Op op, std::span<const In* const> operands, bool
 }  // namespace
 
 Tensor elementwise(ir::Op op, std::span<const In* const> operands) {
-  if (any_complex(operands)) [[unlikely]]
+  if (any_complex(operands)) [[unlikely]] {
+    common_sizes(operands);
+    if (op == ir::Op::sub) require_no_bool(operands);
     return complex_elementwise(op, operands);
+  }
   const GradientScope call(op == ir::Op::sub && operands[0]->is_scalar() ? GradientName::RsubBackward1 : GradientName::None);
   Recorded r = record_elementwise(op, operands, true, location(operands[0]->where()));
   return is_identity(r.order) ? wrap(std::move(r.value)) : wrap_permuted(std::move(r.value), inverse(r.order));
@@ -294,6 +297,11 @@ void elementwise_in_place(ir::Op op, Tensor& target, std::span<const In* const> 
   const auto has_its_sizes = [&](const In* o) { return o->is_scalar() || checked(o->tensor()).type->shape == impl.type->shape; };
   if (!std::ranges::all_of(operands, has_its_sizes)) require_fits(impl, common_sizes(operands));
   for (const In* operand : operands) require_no_partial_overlap(impl, *operand);
+  const auto widens = [&](const In* o) {
+    return o->is_scalar() ? category(o->scalar()) > category(impl.dtype()) : checked(o->tensor()).dtype() != impl.dtype();
+  };
+  if (std::ranges::any_of(operands, widens) && ir::info(op).result == ir::ResultType::same) [[unlikely]]
+    if (const DType common = result_type(operands); !can_cast(common, impl.dtype())) refuse_cast(common, impl.dtype());
   if (is_complex(impl.dtype()) || any_complex(operands)) [[unlikely]] {
     if (op == ir::Op::abs) fail("In-place abs is not supported for complex tensors.");
     return write_tensor(impl, checked(elementwise(op, operands)), where);
@@ -370,6 +378,9 @@ Tensor binary_function<ir::Op::pow>(const In& a, const In& b) {
                             : a.is_scalar() ? GradientName::PowBackward2
                                             : GradientName::PowBackward1);
   if (std::optional<Tensor> special = power_by_number(a, b)) return *std::move(special);
+  // Powers of a number are row-major, however the exponents lie.
+  if (a.is_scalar() && !b.is_scalar() && checked(b.tensor()).geometry)
+    return binary(ir::Op::pow, a, In(b.tensor().contiguous(b.where()), b.where()));
   return binary(ir::Op::pow, a, b);
 }
 

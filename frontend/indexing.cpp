@@ -169,9 +169,10 @@ engine::Value positions(const Resolved& r, const std::source_location& where) {
   for (const std::int64_t s : picked) sizes.push_back(s);
   for (std::size_t i = at; i < rest.size(); ++i) sizes.push_back(r.view.sizes[rest[i]]);
   PositionSum sum(sizes, r.view.offset, where);
+  const bool nothing = std::find(sizes.begin(), sizes.end(), 0) != sizes.end();  // is picked: PyTorch looks at no index then
   for (const Along& along : r.tensors) {
     const std::int64_t extent = r.view.sizes[along.axis];
-    if (const auto beyond = known_out_of_bounds(along.index, extent, true))
+    if (const auto beyond = nothing ? std::nullopt : known_out_of_bounds(along.index, extent, true))
       fail<IndexError>("index {} is out of bounds for dimension {} with size {}", *beyond, along.axis, extent);
     // Aligned at the last of the picked dims.
     Dims aligned(sizes.size(), 1);
@@ -231,7 +232,6 @@ void assign_view(Tensor view, const In& value) {
   }
   Tensor given = value.tensor();
   if (given.dim() == 0 && view.dim() > 0) {
-    require_writable(checked(view));  // unlike a number, which fills a view of whatever layout
     view.fill_(value);
     return;
   }

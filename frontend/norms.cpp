@@ -149,7 +149,7 @@ Tensor renorm(const In& x, double p, std::int64_t dim, double maxnorm) {
   require(self.dim() > 1, "renorm: input needs at least 2 dimensions, got {} dimensions", self.dim());
   if (!is_float(self.dtype()) && !is_complex(self.dtype())) not_implemented_for("renorm_scale_factor_cpu", self.dtype());
   const AxisMask others = all_axes(self.dim()) & ~(AxisMask{1} << wrap_dim(dim, self.dim()));
-  const Tensor wide = widened(self);
+  const Tensor wide = widened(self.contiguous());
   const Tensor norms = vector_norm_over(wide, p, others, true);
   // PyTorch's guard against dividing by a norm that rounding made too small.
   const Tensor scale = div(maxnorm, add(norms, 1e-7));

@@ -71,6 +71,8 @@ Tensor pad_constant(const Tensor& x, SizesView given, Scalar value, const std::s
     padding.high[dim] = std::max<std::int64_t>(a.high, 0);
     kept = cropped(kept, a);
   }
+  const auto grows = [](const Amount& a) { return a.low > 0 || a.high > 0; };
+  if (std::none_of(amounts.begin(), amounts.end(), grows)) return kept.clone(where);
   if (is_complex(x.dtype())) return pad_complex(kept, std::move(padding), value, where);
   const engine::Value operands[] = {read(checked(kept), location(where)), scalar_value(value, x.dtype())};
   return wrap(engine::record(ir::Op::pad, operands, std::move(padding), location(where)));

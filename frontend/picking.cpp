@@ -252,6 +252,13 @@ Tensor masked_select(const In& x, const Tensor& mask) {
 
 namespace {
 
+void require_as_many(std::string_view what, const Slices& s, const In& source) {
+  if (source.is_scalar() || source.tensor().dim() != static_cast<std::int64_t>(s.layout.sizes.size())) return;
+  const std::int64_t given = source.tensor().size(static_cast<std::int64_t>(s.axis));
+  require(given == s.index.numel(), "{}(): Number of indices ({}) should be equal to source.size(dim): ({}), for dim: {}", what,
+          s.index.numel(), given, s.axis);
+}
+
 // What is written at picked places must not be read there.
 void require_apart(const Tensor& target, const Tensor& index, const In& source) {
   require_no_overlap(checked(target), In(index, source.where()));
@@ -290,6 +297,7 @@ Tensor& PickingMethods::index_add_(std::int64_t dim, const Tensor& index, const 
   require(source.is_scalar() || source.tensor().dim() == 0 || source.tensor().dim() == x.dim(),
           "index_add_(): source {} and self {} differ in dims",
           source.is_scalar() ? "" : fmt::to_string(sizes_text(source.tensor().sizes())), sizes_text(x.sizes()));
+  require_as_many("index_add_", s, source);
   require_apart(x, index, source);
   const Tensor added = source.is_scalar() ? full({}, source.scalar(), {x.dtype()}) : source.tensor();
   const Tensor scaled = alpha == 1 ? added : mul(In(added, source.where()), In(full({}, alpha, {x.dtype()}), source.where()));
@@ -306,7 +314,10 @@ Tensor& PickingMethods::index_fill_(std::int64_t dim, const Tensor& index, const
           value.is_scalar() ? 0 : value.tensor().dim());
   require<IndexError>(index.dtype() == DType::i64, "index_fill_(): Expected dtype int64 for index.");
   const Slices s = slices("index_fill", x, dim, index);
+  require(s.index.numel() == 0 || s.layout.sizes[s.axis] > 0, "index_fill_(): index given for dimension {} of size 0", s.axis);
   // Negative indices count from the end here, unlike in index_select.
+  if (const auto beyond = known_out_of_bounds(s.index, s.layout.sizes[s.axis], true))
+    fail<IndexError>("index {} is out of bounds for dimension {} with size {}", *beyond, s.axis, s.layout.sizes[s.axis]);
   PositionSum sum(s.sizes, s.layout.offset, value.where());
   for (std::size_t axis = 0; axis < s.sizes.size(); ++axis) {
     if (axis != s.axis) {
@@ -329,6 +340,7 @@ Tensor& PickingMethods::index_reduce_(std::int64_t dim, const Tensor& index, con
   Tensor& x = self_of(this);
   const Reduction r = reduction("index_reduce", reduce, "either prod, mean, amax or amin");
   const Slices s = slices("index_reduce", x, dim, index);
+  require_as_many("index_reduce_", s, source);
   require_apart(x, index, source);
   const ir::Location where = location(source.where());
   reduce_into(x, slice_positions(s, source.where()), fitted(source, x.dtype(), s.sizes, where), r, include_self, where);

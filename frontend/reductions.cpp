@@ -256,6 +256,9 @@ Tensor nanmean(const In& x, DimsView dims, bool keepdim, std::optional<DType> dt
   require<NotImplementedError>(is_float(self.dtype()) || is_complex(self.dtype()),
                                "nanmean(): expected input to have floating point or complex dtype but got {}",
                                info(self.dtype()).scalar_name);
+  require(!dtype || is_float(*dtype) || is_complex(*dtype),
+          "nanmean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. Got: {}",
+          info(dtype.value_or(self.dtype())).scalar_name);
   const SourceLine line(x.where());
   const Tensor counted = sum(logical_not(isnan(x)), dims, keepdim);
   return div(nansum(x, dims, keepdim, dtype), counted);

@@ -39,7 +39,7 @@ struct Rows {
   // [..., 1] back in its place.
   Tensor placed(const Tensor& one, bool keepdim) const {
     if (rank == 0) return one.reshape({});
-    return keepdim ? one.movedim(-1, axis).contiguous() : one.squeeze(-1);
+    return keepdim ? one.squeeze(-1).unsqueeze(axis) : one.squeeze(-1);
   }
   ValuesAndIndices placed(const ValuesAndIndices& one, bool keepdim) const {
     return {placed(one.values, keepdim), placed(one.indices, keepdim)};
@@ -172,7 +172,9 @@ Tensor quantile_of(std::string_view function, const In& x, const In& q, std::opt
   }
   std::vector<Tensor> each;
   for (std::int64_t i = 0; i < list.numel(); ++i) each.push_back(shaped(found.narrow(-1, i, 1)));
-  return stack(each, 0);
+  // The fractions are the last axis in memory.
+  const Tensor last_in_memory = stack(each, -1);
+  return last_in_memory.movedim(-1, 0);
 }
 
 }  // namespace

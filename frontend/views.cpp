@@ -110,6 +110,7 @@ Tensor ViewMethods::T() const {
 
 Tensor ViewMethods::mT() const {
   const std::int64_t rank = self_of(this).dim();
+  if (rank == 0) return self_of(this).view_as(self_of(this));  // as PyTorch, which warns of it
   require(rank >= 2, "tensor.mT is only supported on matrices or batches of matrices. Got {}-D tensor.", rank);
   return transpose(-2, -1);
 }
@@ -123,12 +124,14 @@ Tensor ViewMethods::H() const {
 
 Tensor ViewMethods::mH() const {
   const std::int64_t rank = self_of(this).dim();
+  if (rank == 0) return conj_view(self_of(this));  // as PyTorch, which warns of it
   require(rank >= 2, "tensor.mH is only supported on matrices or batches of matrices. Got {}-D tensor.", rank);
   return conj_view(transpose(-2, -1));
 }
 
 Tensor ViewMethods::adjoint() const {
   const std::int64_t rank = self_of(this).dim();
+  if (rank == 0) return conj_view(self_of(this));  // as PyTorch, which warns of it
   require(rank >= 2, "tensor.adjoint() is only supported on matrices or batches of matrices. Got {}-D tensor.", rank);
   return conj_view(transpose(-2, -1));
 }
@@ -307,7 +310,7 @@ Tensor ViewMethods::unflatten(std::int64_t dim, SizesView sizes) const {
   const Tensor& self = self_of(this);
   const Dims own = sizes_of(*checked(self).type);
   const std::size_t axis = axis_of(self, dim);
-  require<IndexError>(!own.empty(), "Dimension specified as {} but tensor has no dimensions", dim);
+  require(!own.empty(), "unflatten got an unexpected error:\nDimension specified as {} but tensor has no dimensions", dim);
   require(sizes.size() > 0, "unflatten: sizes must be non-empty");
   std::int64_t product = 1;
   for (const std::int64_t s : sizes) product *= s;

@@ -8,6 +8,7 @@
 #include "frontend/elementwise.h"
 #include "frontend/python/generator.h"
 #include "frontend/tensor_impl.h"
+#include "frontend/view_layout.h"
 #include "ir/error.h"
 
 namespace braze::python {
@@ -355,6 +356,10 @@ void write_result(const Tensor& result, Tensor& target, Writing how) {
             1) < 0)
       throw PythonError{};
     target.resize_(want);
+    // In memory the new elements lie as the result's do.
+    const Geometry from_layout = result.impl()->layout();
+    TensorImpl& impl = *target.impl();
+    impl.set_layout(to, {impl.layout().offset, from_layout.sizes, format_strides(from_layout, MemoryFormat::preserve)});
   }
   if (how == Writing::in_place)
     write_in_place(target, result, {});  // its derivative is the function's, no copy's

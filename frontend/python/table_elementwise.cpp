@@ -10,6 +10,7 @@ namespace braze::python {
 namespace {
 
 constexpr unsigned everywhere = function | method | out_casts | inplace;
+constexpr unsigned same_type = function | method | out | inplace;  // whose out= has the operand's dtype
 
 #define BRAZE_ROW_1(name, flags, doc) {#name "(Tensor input)", flags, [](Arguments& a) { return braze::name(a.in(0)); }, doc}
 // Between tensors; with a number on the right too; on either side.
@@ -24,19 +25,19 @@ const Rows one_operand{
      "abs in place; refuses complex tensors."},
     {"absolute_ = abs_"},
     {"absolute = abs"},
-    BRAZE_ROW_1(neg, everywhere, "The negative; bool is refused."),
+    BRAZE_ROW_1(neg, same_type, "The negative; bool is refused."),
     {"negative = neg"},
     BRAZE_ROW_1(positive, function | method, "The tensor itself; bool is refused."),
-    BRAZE_ROW_1(sign, everywhere, "-1, 0 or 1; NaN gives 0."),
-    BRAZE_ROW_1(sgn, everywhere, "sign."),
-    BRAZE_ROW_1(signbit, function | method | out_casts, "Whether the sign bit is set: true of -0."),
-    BRAZE_ROW_1(floor, everywhere, "Rounded down; integers stay."),
-    BRAZE_ROW_1(ceil, everywhere, "Rounded up; integers stay."),
-    BRAZE_ROW_1(trunc, everywhere, "Rounded towards zero; integers stay."),
+    BRAZE_ROW_1(sign, same_type, "-1, 0 or 1; NaN gives 0."),
+    BRAZE_ROW_1(sgn, same_type, "sign."),
+    BRAZE_ROW_1(signbit, function | method | out, "Whether the sign bit is set: true of -0."),
+    BRAZE_ROW_1(floor, same_type, "Rounded down; integers stay."),
+    BRAZE_ROW_1(ceil, same_type, "Rounded up; integers stay."),
+    BRAZE_ROW_1(trunc, same_type, "Rounded towards zero; integers stay."),
     {"fix = trunc"},
-    BRAZE_ROW_1(round, everywhere, "To the nearest integer, or to `decimals` decimals; ties to even. Integers stay."),
-    {"round(Tensor input, *, int decimals)", everywhere, [](Arguments& a) { return braze::round(a.in(0), a.integer(1)); }},
-    BRAZE_ROW_1(frac, everywhere, "input - trunc(input)."),
+    BRAZE_ROW_1(round, same_type, "To the nearest integer, or to `decimals` decimals; ties to even. Integers stay."),
+    {"round(Tensor input, *, int decimals)", same_type, [](Arguments& a) { return braze::round(a.in(0), a.integer(1)); }},
+    BRAZE_ROW_1(frac, same_type, "input - trunc(input)."),
     BRAZE_ROW_1(square, everywhere, "input * input."),
     BRAZE_ROW_1(sqrt, everywhere, "The square root."),
     BRAZE_ROW_1(rsqrt, everywhere, "1 / sqrt(input)."),
@@ -111,8 +112,8 @@ const Rows one_operand{
     BRAZE_ROW_1(isnan, function | method, "Where NaN."),
     BRAZE_ROW_1(isinf, function | method, "Where infinite."),
     BRAZE_ROW_1(isfinite, function | method, "Where neither infinite nor NaN."),
-    BRAZE_ROW_1(isposinf, function | method | out_casts, "Where infinity."),
-    BRAZE_ROW_1(isneginf, function | method | out_casts, "Where -infinity."),
+    BRAZE_ROW_1(isposinf, function | method | out, "Where infinity."),
+    BRAZE_ROW_1(isneginf, function | method | out, "Where -infinity."),
     BRAZE_ROW_1(isreal, function | method, "True: every element is real."),
 };
 
@@ -144,7 +145,7 @@ const Rows two_operands{
     BRAZE_ROW_N(fmod, everywhere, "What a truncated division leaves: the sign of input."),
     {"pow(Tensor|Scalar input, Tensor|Scalar exponent)", everywhere, [](Arguments& a) { return pow(a.in(0), a.in(1)); },
      "input to the power of exponent."},
-    {"float_power(Tensor|Scalar input, Tensor|Scalar exponent)", function | method | out_casts,
+    {"float_power(Tensor|Scalar input, Tensor|Scalar exponent)", function | method | out,
      [](Arguments& a) { return float_power(a.in(0), a.in(1)); }, "pow in float64."},
     {"float_power_(Tensor input, Tensor|Scalar exponent)", method,
      [](Arguments& a) -> Tensor& { return a.self().float_power_(a.in(1)); }},

@@ -2,6 +2,7 @@
 #include "braze/reductions.h"
 
 #include "frontend/python/signature.h"
+#include "ir/error.h"
 
 namespace braze::python {
 
@@ -16,6 +17,16 @@ std::pair<Tensor, Tensor> pair(const StdAndMean& m) { return {m.std, m.mean}; }
 // The deprecated spelling of correction=1 and correction=0.
 double correction(bool unbiased) { return unbiased ? 1 : 0; }
 double correction(const Arguments& a, std::size_t i) { return a.number_or_none(i).value_or(1); }
+
+// all and any, whose out= is of bool or uint8, whichever they give.
+Tensor truth(const Arguments& a, std::string_view function, const Tensor& result) {
+  const Tensor* out_tensor = a.out_tensor();
+  if (!out_tensor) return result;
+  const DType type = out_tensor->dtype();
+  require(type == DType::boolean || type == DType::u8, "{} only supports bool tensor for result, got: {}", function,
+          info(type).scalar_name);
+  return result.to(type);
+}
 
 // Calls f with the dims of argument i: none, one or several.
 template <class F>
@@ -63,9 +74,9 @@ const Rows rows{
     {"min(Tensor input, Tensor other)", both | out, [](Arguments& a) { return min(a.in(0), a.tensor(1)); }},
     {"min(Tensor input, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", both | out,
      [](Arguments& a) { return min(a.in(0), a.integer(1), a.boolean(2)); }},
-    {"amax(Tensor input, int[1] dim=[], bool keepdim=False)", both | out,
+    {"amax(Tensor input, int[1]? dim=[], bool keepdim=False)", both | out,
      [](Arguments& a) { return amax(a.in(0), a.ints(1), a.boolean(2)); }, "The greatest elements over `dim`."},
-    {"amin(Tensor input, int[1] dim=[], bool keepdim=False)", both | out,
+    {"amin(Tensor input, int[1]? dim=[], bool keepdim=False)", both | out,
      [](Arguments& a) { return amin(a.in(0), a.ints(1), a.boolean(2)); }, "The least elements over `dim`."},
     {"aminmax(Tensor input, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", both | out,
      [](Arguments& a) { return pair(aminmax(a.in(0), a.integer_or_none(1), a.boolean(2))); }, "amin and amax."},
@@ -77,10 +88,10 @@ const Rows rows{
      "Where the first least element stands, along `dim` or among all elements."},
 
     {"any(Tensor input, int[1]? dim=None, bool keepdim=False)", both | out_casts,
-     [](Arguments& a) { return over(a, 1, [&](DimsView dims) { return any(a.in(0), dims, a.boolean(2)); }); },
+     [](Arguments& a) { return truth(a, "any", over(a, 1, [&](DimsView dims) { return any(a.in(0), dims, a.boolean(2)); })); },
      "Whether an element is not zero. bool; uint8 for uint8."},
     {"all(Tensor input, int[1]? dim=None, bool keepdim=False)", both | out_casts,
-     [](Arguments& a) { return over(a, 1, [&](DimsView dims) { return all(a.in(0), dims, a.boolean(2)); }); },
+     [](Arguments& a) { return truth(a, "all", over(a, 1, [&](DimsView dims) { return all(a.in(0), dims, a.boolean(2)); })); },
      "Whether no element is zero. bool; uint8 for uint8."},
     {"count_nonzero(Tensor input, int[1]? dim=None)", both, [](Arguments& a) { return count_nonzero(a.in(0), a.ints(1)); },
      "How many elements are not zero."},
@@ -114,7 +125,7 @@ const Rows rows{
     {"corrcoef(Tensor input)", both, [](Arguments& a) { return corrcoef(a.in(0)); },
      "The correlation of the variables in the rows."},
 
-    {"logsumexp(Tensor input, int[1] dim, bool keepdim=False)", both | special | out,
+    {"logsumexp(Tensor input, int[1] dim, bool keepdim=False)", both | special | out_casts,
      [](Arguments& a) { return logsumexp(a.in(0), a.ints(1), a.boolean(2)); },
      "log(sum(exp(input))) over `dim`, without overflow."},
     {"softmax(Tensor input, int dim, ScalarType? dtype=None)", both | special | out,

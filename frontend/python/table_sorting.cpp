@@ -94,7 +94,7 @@ const Rows rows{
     {"sort(Tensor input, int dim=-1, bool descending=False, bool stable=False) -> (Tensor values, Tensor indices)", both | out,
      [](Arguments& a) { return sort(a.in(0), a.integer(1), a.boolean(2)); },
      "Elements sorted along `dim`, always stably, and where they stood."},
-    {"argsort(Tensor input, int dim=-1, bool descending=False, bool stable=False)", both | out,
+    {"argsort(Tensor input, int dim=-1, bool descending=False, bool stable=False)", both,
      [](Arguments& a) { return argsort(a.in(0), a.integer(1), a.boolean(2)); }, "The indices that sort along `dim`."},
     {"msort(Tensor input)", both | out, [](Arguments& a) { return msort(a.in(0)); }, "Elements sorted along dim 0."},
     {"topk(Tensor input, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)", both | out,

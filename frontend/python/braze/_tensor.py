@@ -162,6 +162,8 @@ class _Methods:
         return self if self.dim() == 0 else self.flip(0)
 
     def __complex__(self) -> complex:
+        if self.numel() != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
         return complex(self.item())
 
     def __copy__(self) -> "Tensor":

@@ -57,6 +57,20 @@ number_and_mask:
     x[t([False, True, True]), 1] = 5.
     x
 
+out_order: [f(src.t(), out=o).stride() for f in (T.exp, T.neg, T.sigmoid, T.round, T.square, T.isfinite) for o in (T.empty(0), T.empty(0, dtype=T.float32)) if f is not T.isfinite], T.add(src.t(), 1, out=T.empty(0)).stride(), T.sort(src.t(), out=(T.empty(0), T.empty(0, dtype=T.int64)))[0].stride(), T.eq(src.t(), src.t(), out=T.empty(0)).stride(), T.exp(src.t(), out=T.empty(2, 3)).stride()
+out_refused: [raised(lambda: f(out=T.empty(0, dtype=d))) for d in (T.float32, T.float64) for f in (lambda out: T.neg(i, out=out), lambda out: T.ceil(i, out=out), lambda out: T.round(i, out=out), lambda out: T.sgn(i, out=out), lambda out: T.signbit(src, out=out), lambda out: T.all(src, 0, out=out), lambda out: T.any(src, 0, out=out), lambda out: T.argsort(src, out=out))], raised(lambda: T.float_power(src, 2, out=T.empty(0)))
+out_truth: T.all(src.byte(), 0, out=T.empty(0, dtype=T.uint8)), T.all(src.byte(), 0, out=T.empty(0, dtype=T.bool)), T.any(src, 1, out=T.empty(0, dtype=T.uint8)), T.any(src, 1, out=T.empty(0, dtype=T.bool))
+without_dims: t(1.5).mH, t(1.5).mT, t(1.5).adjoint(), raised(lambda: t(1.).unflatten(0, (1, -1))), raised(lambda: t(1.).repeat_interleave(2, 0)), raised(lambda: T.unique(t(1.), dim=0))
+without_elements: T.roll(T.zeros(0), (1, -1), (0, 1)), T.roll(T.zeros(0), 1, 5), T.zeros(3, 0)[t([9])], raised(lambda: T.zeros(0, 3).index_fill_(0, t([0]), 9)), T.amax(src, dim=None), T.amin(src, dim=None), raised(lambda: T.amax(T.zeros(0), dim=None))
+as_numbers: raised(lambda: complex(src)), complex(t(2.)), raised(lambda: src.clone().fill_(2j), has="without overflow"), (src > 11).fill_(2j), (src > 11).fill_(0j)
+copies_of_complex:
+    x = src.clone()
+    warned(lambda: x.copy_(3 + 2j))
+    x
+bool_from_complex: [raised(f, has="bool tensor") for f in (lambda: T.sub(src + 1j, True), lambda: T.sub(src > 1, 2j), lambda: (src + 1j).sub_(True), lambda: T.rsub(src + 1j, True))], raised(lambda: T.lt(src + 1j, T.ones(5)))
+as_many_as_indices: raised(lambda: src.clone().index_add_(0, t([0, 0]), src[:1]), has="Number of indices (2)"), raised(lambda: src.clone().index_reduce_(0, t([0, 0]), src[:1], "prod"), has="Number of indices (2)"), raised(lambda: src.clone().index_copy_(0, t([0, 0]), src[:1])), raised(lambda: src.clone().index_fill_(0, t([5]), 9), has="index 5 is out of bounds for dimension 0 with size 3")
+order_in_memory: (2 ** src.t()).stride(), T.pow(2, src.t()).stride(), T.isreal(src.t()).stride(), F.pad(src.t(), (-1, 0)).stride(), F.pad(src.t(), (0, 0)).stride(), F.one_hot(ii.t()).stride(), T.renorm(src.t(), 2, 0, 1.).stride(), src.median(0, True)[0].stride(), src.mode(0, True)[1].stride(), src.kthvalue(1, 0, True)[0].stride(), T.quantile(src, t([.1, .9]), -1, keepdim=True).stride(), T.quantile(src, t([.1, .9]), 0).stride(), T.quantile(src, t([.1, .9])).stride()
+
 bce_beyond: [raised(lambda: F.binary_cross_entropy(t(a), t(b)).item(), has=w, at_read=True) for a, b, w in (([1.5], [.5], "all elements of input should be between 0 and 1"), ([.5], [1.5], "all elements of target should be between 0 and 1"), ([math.nan], [.5], "input should be"), ([.5], [math.nan], "target should be"), ([.5, 1.0001], [0., -1.], "should be between 0 and 1"), ([-.1, .5], [0., 0.], "input should be"))]
 bce_edges: F.binary_cross_entropy(t([-0., 1., 0., .5]), t([1., 1., 0., -0.])), F.binary_cross_entropy(T.zeros(0), T.zeros(0), reduction="none"), F.binary_cross_entropy(t([0., 1.], dtype=T.float64), t([1., 0.], dtype=T.float64), reduction="none")
 bce_gradient:
