@@ -49,8 +49,9 @@ std::vector<Workload> workloads() {
   }
   {
     const Tensor x = spread({4096, 1024}, -4, 4), weight = spread({1024}, 0.5, 1.5), bias = spread({1024}, -1, 1);
-    out.push_back({"softmax, 4096x1024", 2 * x.nbytes(), [=] { return softmax(x, 1); }});
-    out.push_back({"layer norm, 4096x1024", 2 * x.nbytes(), [=] { return layer_norm(x, {1024}, weight, bias); }});
+    out.push_back({"softmax, 4096x1024", 2 * x.nbytes(), [=] { return softmax(x, 1); }, softmax_by_hand(x)});
+    out.push_back({"layer norm, 4096x1024", 2 * x.nbytes(), [=] { return layer_norm(x, {1024}, weight, bias); },
+                   layer_norm_by_hand(x, weight, bias, 1e-5F)});
   }
   {
     const Tensor x = spread({4096, 4096}, -1, 1);

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "bench/by_hand.h"
 #include "braze/braze.h"
 
 namespace braze::bench {
@@ -14,6 +16,7 @@ struct Workload {
   std::string name;
   std::int64_t bytes;
   std::function<Tensor()> expression;  // records; the caller evaluates
+  std::optional<ByHand> by_hand = {};
 };
 
 // Inputs are made, evaluated and warm when this returns. Values are ordinary: no subnormals, no NaN.

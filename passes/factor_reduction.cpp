@@ -4,7 +4,6 @@
 
 namespace braze::passes {
 
-using ir::Extent;
 using ir::Node;
 using ir::NodeId;
 using ir::Op;
