@@ -224,8 +224,8 @@ void Fuser::siblings() {
     std::uint32_t own = i;
     for (const NodeId read : reads) {
       std::vector<std::uint32_t>& others = readers[read];
-      for (std::size_t k = others.size(); k-- > 0 && others.size() - k <= most_tried;) {
-        const std::uint32_t other = find(others[k]);
+      for (std::size_t back = 1; back <= std::min(others.size(), most_tried); ++back) {
+        const std::uint32_t other = find(others[others.size() - back]);
         own = find(own);
         if (other == own || joins_dot(own, other) || joins_dot(other, own)) continue;
         if (clusters_[other].domain.extents != clusters_[own].domain.extents) continue;

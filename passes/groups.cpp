@@ -10,7 +10,6 @@
 
 namespace braze::passes {
 
-using ir::Extent;
 using ir::Node;
 using ir::NodeId;
 using ir::Op;

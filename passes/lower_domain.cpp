@@ -113,7 +113,7 @@ void Lowering::make_axes(const Splits& splits) {
   }
 }
 
-GuardId Lowering::guarded(GuardId base, std::vector<Condition> more) {
+GuardId Lowering::guarded(GuardId base, const std::vector<Condition>& more) {
   std::vector<Condition> conditions = nest_.guards[base];
   for (const Condition& condition : more)
     if (std::find(conditions.begin(), conditions.end(), condition) == conditions.end()) conditions.push_back(condition);

@@ -39,7 +39,7 @@ std::optional<ExprId> Lowering::known(const Request& request) const {
 }
 
 // A worklist in place of recursion: a request that misses operands waits below them.
-ExprId Lowering::evaluate(Request request) {
+ExprId Lowering::evaluate(const Request& request) {
   std::vector<Request> waiting{request};
   while (!waiting.empty()) {
     const Request top = waiting.back();

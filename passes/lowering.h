@@ -71,7 +71,7 @@ class Lowering {
   void find_along();
   Variable along_of(Value value);
   void add_part(const Node& concat);
-  ExprId evaluate(Request request);
+  ExprId evaluate(const Request& request);
   std::optional<ExprId> known(const Request& request) const;
   std::optional<ExprId> attempt(const Request& request, std::vector<Request>& missing);
   std::optional<ExprId> all(const std::vector<Request>& wanted, std::vector<Request>& missing, std::vector<ExprId>& out);
@@ -87,7 +87,7 @@ class Lowering {
   ExprId leaf(const Request& request);
 
   ExprId add(Expr expr);
-  GuardId guarded(GuardId base, std::vector<Condition> more);
+  GuardId guarded(GuardId base, const std::vector<Condition>& more);
   std::uint32_t buffer(Value value);
   AffineId linear(const Place& place, const Shape& shape);
   Place spread(const Place& place, const Shape& shape);

@@ -18,8 +18,6 @@ namespace braze::passes {
 
 using ir::Graph;
 using ir::IndexId;
-using ir::IndexOp;
-using ir::Kernel;
 using ir::Node;
 using ir::Op;
 using ir::Slot;
@@ -175,8 +173,8 @@ bool Planner::read_by_others_of_the_group(std::size_t kernel, Value operand) con
     return std::find(buffers.begin(), buffers.end(), operand) != buffers.end();
   };
   const std::uint32_t group = module_.kernels[kernel].group;
-  for (std::size_t other = kernel; other-- > 0 && module_.kernels[other].group == group;)
-    if (reads(other)) return true;
+  for (std::size_t other = kernel; other > 0 && module_.kernels[other - 1].group == group; --other)
+    if (reads(other - 1)) return true;
   for (std::size_t other = kernel + 1; other < module_.kernels.size() && module_.kernels[other].group == group; ++other)
     if (reads(other)) return true;
   return false;

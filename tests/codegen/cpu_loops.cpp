@@ -126,7 +126,7 @@ TEST_CASE("hand-written kernels of every kind", "[cpu]") {
       run(test_kernels::strided, {{in, random_buffer(DType::i32, 70, random)}, {7, 10, row_stride, -2, 120}, {}, 2});
     }
     Launch masked{{random_buffer(DType::boolean, 50, random), {DType::i16, {}}}, {50}, {ir::to_bits(std::int16_t{-700})}, 1};
-    for (int i = 0; i < 50; ++i) append(masked.buffers[1], static_cast<std::uint64_t>(i + 1));
+    for (int i = 0; i < 50; ++i) append(masked.buffers[1], static_cast<std::uint64_t>(i) + 1);
     CHECK(run(test_kernels::masked, masked) == 0);
     masked.buffers[1].bytes[2 * 37] = 0;
     masked.buffers[0].bytes[37] = 0;
