@@ -75,6 +75,11 @@ def recording(torch):
         print(f"{'record ' + name + ', from Python':58} {ns:8.0f} ns   (allowed: 350 ns)")
     ns = seconds(lambda: written.add_(b), 20000) * 1e9
     print(f"{'record and, when many are pending, run a.add_(b)':58} {ns:8.0f} ns")
+    compiled = torch.compile(lambda x, y: (x * 2 + y).tanh())
+    assert numpy.allclose(compiled(a, b).tolist(), numpy.tanh(3.0))
+    for name, body in (("call a compiled function of two tensors", lambda: compiled(a, b)),
+                       ("record and evaluate the same", lambda: torch.eval((a * 2 + b).tanh()))):
+        print(f"{name + ', 16 elements':58} {seconds(body, 20000) * 1e9:8.0f} ns")
 
 
 def memory(torch):

@@ -78,6 +78,13 @@ def _flatten(nest, out=None):
     return out, nest
 
 
+def _all_tensors(row):
+    for item in row:
+        if not isinstance(item, Tensor):
+            return False
+    return True
+
+
 def _is_row(nest):
     return type(nest) in (tuple, list) or (isinstance(nest, tuple) and hasattr(nest, "_fields"))
 
@@ -162,14 +169,18 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend="braze", mode=
 
     @functools.wraps(model)
     def run(*args, **kwargs):
-        tensors, nest = _flatten((args, kwargs))
-        try:
-            key = _key(nest)
+        if not kwargs and _all_tensors(args):  # most calls: quickly to what is recorded
+            tensors, key = list(args), len(args)
             entry = by_rest.get(key)
-        except TypeError:  # an argument that has no key, or one that cannot be hashed
-            return model(*args, **kwargs)
+        else:
+            tensors, nest = _flatten((args, kwargs))
+            try:
+                key = _key(nest)
+                entry = by_rest.get(key)
+            except TypeError:  # an argument that has no key, or one that cannot be hashed
+                return model(*args, **kwargs)
         if entry is None:
-            entry = by_rest[key] = _Recorded(model, nest)
+            entry = by_rest[key] = _Recorded(model, _flatten((args, kwargs))[1])
             if len(by_rest) > _most_kept:
                 by_rest.popitem(last=False)
         return entry(tensors, args, kwargs)
@@ -228,6 +239,8 @@ class _Recorded:
         finally:
             self._calls.given = before
         nest = _braze.served()
+        if nest is _place:
+            return results[0]
         return nest.result if isinstance(nest, _AsItIs) else _refill(nest, iter(results))
 
 
