@@ -195,7 +195,8 @@ Tensor linalg::matrix_exp(const In& input) {
   require_square("linalg.matrix_exp", a);
   if (a.numel() == 0) return a.clone();
   const double limit = a.dtype() == DType::f64 ? 1 : is_half(a.dtype()) ? 4 : 3;
-  const Tensor norm = abs(a).sum(-2).amax({-1}).unsqueeze(-1).unsqueeze(-1);
+  // A choice of ours, not a part of the derivative: at zero the logarithm has none.
+  const Tensor norm = abs(a.detach()).sum(-2).amax({-1}).unsqueeze(-1).unsqueeze(-1);
   const Tensor doublings = log2(norm / limit);
   const Tensor steps = maximum(ceil(where(isfinite(doublings), doublings, 0)), 0);
   const Tensor x = a * exp2(-steps);

@@ -320,3 +320,9 @@ TEST_CASE("rank, pseudo-inverse, condition, least squares") {
   const Tensor t = matrices(1, 6, 6).reshape({2, 3, 6});
   CHECK(distance(tensordot(linalg::tensorinv(t, 2), t, 2), eye(6, {float64})) < 1e-12);
 }
+
+TEST_CASE("linalg: the derivative of matrix_exp at zero is the identity's") {
+  const Tensor a = zeros({2, 3, 3}).requires_grad_(), weights = arange(18, {float32}).reshape({2, 3, 3});
+  (matrix_exp(a) * weights).sum().backward();
+  close(a.grad(), floats(weights));
+}

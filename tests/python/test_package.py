@@ -17,7 +17,8 @@ def test_coverage_is_up_to_date():
 
 
 MODULES = ("cuda", "distributions", "distributions.constraints", "linalg", "nn", "nn.functional", "nn.init", "nn.modules", "nn.parameter", "nn.utils",
-           "nn.utils.rnn", "optim", "optim.lr_scheduler", "random", "return_types", "serialization", "special", "storage", "utils", "utils.data")
+           "nn.utils.parametrizations", "nn.utils.parametrize", "nn.utils.rnn", "optim", "optim.lr_scheduler", "random", "return_types",
+           "serialization", "special", "storage", "utils", "utils.data")
 
 
 def test_submodules():
