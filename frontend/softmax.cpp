@@ -1,8 +1,10 @@
 // softmax and its kin: exponentials of differences from the largest, so that none overflows.
 #include <limits>
 
+#include "braze/autograd.h"
 #include "braze/functions.h"
 #include "frontend/autograd/names.h"
+#include "frontend/autograd/tracking.h"
 #include "frontend/promotion.h"
 #include "frontend/reductions.h"
 
@@ -19,6 +21,35 @@ Shifted shift_by_max(const Tensor& wide, std::int64_t axis) {
   const Tensor exponentials = exp(shifted);
   return {shifted, exponentials, exponentials.sum(axis, true)};
 }
+
+// By the result alone: the exponentials need not last.
+class SoftmaxGradient final : public CustomGradient {
+ public:
+  SoftmaxGradient(const Tensor& x, const Tensor& result, std::int64_t dim)
+      : type_(x.dtype()), dim_(dim), result_(read(checked(result), {})) {
+    inputs.push_back(read(checked(x), {}));
+  }
+
+  std::string name() const override { return "SoftmaxBackward0"; }
+  bool is_shortcut() const override { return true; }
+  bool reads_values() const override { return true; }
+  void release() override {
+    result_ = {};
+    inputs.clear();
+  }
+
+  std::vector<engine::Value> pull(std::span<const engine::Value> cotangents) override {
+    // Differences alone count: of gradients that are nearly alike, their distances are what is weighed.
+    const Tensor given = widened(wrap(cotangents[0])), y = widened(wrap(result_));
+    const Tensor g = given.dim() == 0 ? given : given - given.narrow(dim_, 0, 1);
+    return {read(checked(((g - (g * y).sum(dim_, true)) * y).to(type_)), {})};
+  }
+
+ private:
+  DType type_;
+  std::int64_t dim_;
+  engine::Value result_;
+};
 
 // What softmax and log_softmax share: conversion before, `finish` over the shifted values, shape and dtype after.
 template <class F>
@@ -43,7 +74,9 @@ Tensor over_rows(std::string_view function, const In& x, std::int64_t dim, std::
 
 Tensor softmax(const In& x, std::int64_t dim, std::optional<DType> dtype) {
   const GradientScope scope(GradientName::SoftmaxBackward0);
-  return over_rows("softmax", x, dim, dtype, [](const Shifted& s) { return div(s.exponentials, s.total); });
+  const Tensor y = over_rows("softmax", x, dim, dtype, [](const Shifted& s) { return div(s.exponentials, s.total); });
+  if (!is_grad_enabled() || !x.tensor().requires_grad() || y.numel() == 0) return y;
+  return with_shortcut(y, new SoftmaxGradient(x.tensor().to(y.dtype()), y, dim));
 }
 
 Tensor log_softmax(const In& x, std::int64_t dim, std::optional<DType> dtype) {

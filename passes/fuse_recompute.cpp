@@ -15,6 +15,14 @@ using ir::NodeId;
 using ir::Op;
 using ir::Value;
 
+// What a value costs an element, by itself.
+int Fuser::cost_of(NodeId id) const {
+  constexpr int pad_cost = 4;  // comparisons along each axis, and a select: dearer than reading it from memory many times
+  const Node& node = graph_[id];
+  if (node.op == Op::pad) return pad_cost;
+  return ir::info(node.op).elementwise() && node.op != Op::cast ? ir::cost(node.op, graph_.type(node.in.back()).dtype) : 2;
+}
+
 // What computing a value once more takes.
 Fuser::Again Fuser::again(NodeId id) {
   Again result;
@@ -46,11 +54,9 @@ Fuser::Again Fuser::again(NodeId id) {
       continue;
     }
     if (computed) {
-      constexpr int pad_cost = 4;  // comparisons along each axis, and a select: dearer than reading it from memory many times
-      result.cost += node.op == Op::pad                                       ? pad_cost
-                     : ir::info(node.op).elementwise() && node.op != Op::cast ? ir::cost(node.op, graph_.type(node.in.back()).dtype)
-                                                                              : 2;
+      result.cost += cost_of(at);
       ++result.nodes;
+      result.computed.push_back(at);
       if (result.nodes > most) result.movable = false;
     }
     if (!result.movable) break;
@@ -98,6 +104,28 @@ void Fuser::recompute() {
       if (role_[base] == Role::member) uses[base].push_back({own, id, operand.relation.kind});
     }
   }
+  // What of a value's own computing its group does anyway, for others that read it there.
+  const auto computed_twice = [&](NodeId id, const Again& cost) {
+    const std::uint32_t own = find(cluster_of_[id]);
+    const std::set<NodeId> inside(cost.computed.begin(), cost.computed.end());
+    std::vector<NodeId> pending;
+    for (const NodeId at : cost.computed)
+      if (at != id && std::any_of(uses[at].begin(), uses[at].end(),
+                                  [&](const Use& use) { return use.cluster == own && !inside.contains(use.reader); }))
+        pending.push_back(at);
+    std::set<NodeId> seen(pending.begin(), pending.end());
+    int total = 0;
+    while (!pending.empty()) {
+      const NodeId at = pending.back();
+      pending.pop_back();
+      if (inside.contains(at)) total += cost_of(at);
+      for (const Value in : graph_[at].in)
+        if (role_[in.node] != Role::leaf && (inside.contains(in.node) || role_[in.node] != Role::member) &&
+            seen.insert(in.node).second)
+          pending.push_back(in.node);
+    }
+    return total;
+  };
   for (const NodeId id : order_) {
     if (role_[id] != Role::member || kept_[id] || uses[id].empty()) continue;
     const std::uint32_t own = find(cluster_of_[id]);
@@ -140,6 +168,8 @@ void Fuser::recompute() {
       why = fmt::format("{} kernels would read {} buffers again", users.size(), cost.reads.size());
     } else if (outside > 1 && cost.cost > cheap) {
       why = fmt::format("costs {} and is read at {} places", cost.cost, outside);
+    } else if (const int twice = computed_twice(id, cost); twice > cheap) {
+      why = fmt::format("costs {} that its own kernel computes anyway", twice);
     }
     // The caps of those who would take it in.
     for (const std::uint32_t user : users) {

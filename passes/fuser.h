@@ -109,8 +109,10 @@ class Fuser {
     std::size_t nodes = 0;
     std::vector<ir::NodeId> reads;  // sorted
     std::vector<ir::NodeId> keeps;  // what must be in memory for it
+    std::vector<ir::NodeId> computed;
     bool movable = true;
   };
+  int cost_of(ir::NodeId id) const;
   Again again(ir::NodeId id);
   bool once_a_row(ir::NodeId id, std::uint32_t cluster) const;
   bool is_small(ir::NodeId id, ir::NodeId beside) const;

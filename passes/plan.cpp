@@ -144,7 +144,9 @@ bool Planner::may_overwrite(std::uint32_t slot, std::size_t kernel, bool faults)
 // what is reduced, multiplied, or stored an element must not be made of the buffer.
 bool Planner::reads_only_at(const Nest& nest, std::uint32_t buffer, const Output& output) const {
   std::vector<bool> early(nest.exprs.size());
-  if (!nest.reductions.empty() || !nest.contractions.empty()) {
+  // Sums of columns are over, or have taken an element, when it is stored; and no column reads another one's elements.
+  const bool by_column = on_cpu_ && nest.contractions.empty() && nest.order == ReduceOrder::outer && !output.row;
+  if (!by_column && (!nest.reductions.empty() || !nest.contractions.empty())) {
     if (!output.row || !on_cpu_)
       return std::none_of(nest.exprs.begin(), nest.exprs.end(), [&](const Expr& expr) {
         return (expr.kind == Expr::Kind::load || expr.kind == Expr::Kind::take) && expr.number == buffer;

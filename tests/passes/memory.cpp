@@ -246,6 +246,26 @@ graph f(%x: f32[n, k], %a: f32[k, k], %b: f32[k, m]) {
   CHECK(arena_bytes(module, sizes) <= 4 * 200 * 20 * 4 + 8192);
 }
 
+TEST_CASE("an element beside a sum of columns goes to the place of what it is made of") {
+  // Few rows are one phase, many are two; a sum that the element waits for is over before it is stored.
+  for (const std::int64_t rows : {3, 70, 200})
+    for (const char* const other : {"%1", "%4"}) {
+      const std::string text = R"(braze.ir 1
+graph f(%x: f32[n, k], %a: f32[k, k], %y: f32[n, k]) {
+  %0 = dot %x, %a : f32[n, k]
+  %1 = mul %0, %y : f32[n, k]
+  %2 = sum %1 {dims = [0]} : f32[k]
+  %3 = expand %2 {shape = [n, k]} : f32[n, k]
+  %4 = add %1, %3 : f32[n, k]
+  %5 = dot )" + std::string(other) + R"(, %a : f32[n, k]
+  return %2, %5
+})";
+      const auto module = check_graph(text, {.symbols = {{"n", rows}, {"k", 40}}, .tolerance = 1e-4});
+      const std::int64_t sizes[] = {rows, 40};
+      CHECK(arena_bytes(module, sizes) < 2 * rows * 40 * 4 + 8 * 40 * 4);
+    }
+}
+
 TEST_CASE("an order for memory keeps readers before the update in place, and faults before what changes the caller's memory") {
   const std::string text = R"(braze.ir 1
 graph f(m: index, %w: f32[k, k] donated, %x: f32[n, k], %i: i64[n], %lr: f32[] scalar) {
