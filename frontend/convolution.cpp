@@ -268,6 +268,7 @@ Tensor conv_transpose(std::string_view name, std::size_t rank, const In& input, 
   }                                                                                                                              \
   Tensor conv_transpose##rank##d(const In& input, const Tensor& weight, const Tensor& bias, SizesView stride, SizesView padding, \
                                  SizesView output_padding, std::int64_t groups, SizesView dilation) {                            \
+    const GradientScope scope(GradientName::ConvolutionBackward0);                                                               \
     return conv_transpose("conv_transpose" #rank "d", rank, input, weight, bias, stride, padding, output_padding, groups,        \
                           dilation);                                                                                             \
   }

@@ -196,8 +196,14 @@ Tensor clamp(const In& x, const Limit& min, const Limit& max) {
 }
 
 Tensor clip(const In& x, const Limit& min, const Limit& max) { return clamp(x, min, max); }
-Tensor clamp_min(const In& x, const In& min) { return clamp(x, min); }
-Tensor clamp_max(const In& x, const In& max) { return clamp(x, {}, max); }
+Tensor clamp_min(const In& x, const In& min) {
+  const GradientScope scope(min.is_scalar() ? GradientName::ClampMinBackward0 : GradientName::ClampBackward0);
+  return clamp(x, min);
+}
+Tensor clamp_max(const In& x, const In& max) {
+  const GradientScope scope(max.is_scalar() ? GradientName::ClampMaxBackward0 : GradientName::ClampBackward0);
+  return clamp(x, {}, max);
+}
 
 Tensor relu(const In& x) {
   const GradientScope scope(GradientName::ReluBackward0);

@@ -245,6 +245,11 @@ Tensor interpolate(const In& input, const InterpolateOptions& options) {
   const Request r{options.mode, options.align_corners.value_or(false), options.antialias, x.dtype() == DType::f64,
                   requested_dims(options, std::span(sizes).subspan(2))};
   if (r.mode == "area") return area(x, r.dims);
+  const GradientScope scope(x.dim() != 4                                 ? GradientName::None
+                            : r.mode == "nearest"                        ? GradientName::UpsampleNearest2DBackward0
+                            : r.mode == "bilinear" && !options.antialias ? GradientName::UpsampleBilinear2DBackward0
+                            : r.mode == "bicubic" && !options.antialias  ? GradientName::UpsampleBicubic2DBackward0
+                                                                         : GradientName::None);
   const bool picks = r.mode == "nearest" || r.mode == "nearest-exact";
   const bool bytes = x.dtype() == DType::u8 && (r.mode == "bilinear" || r.mode == "bicubic");
   if (!is_float(x.dtype()) && !bytes && !(picks && x.dtype() == DType::u8))

@@ -124,7 +124,9 @@ Tensor matmul(const In& input, const In& other) {
                         a.size(-1), b.size(0));
     return fold_rows(a, b.unsqueeze(1)).squeeze(-1);
   }
-  return a.dim() > 2 && b.dim() == 2 ? fold_rows(a, b) : batched_dot(a, b);
+  if (a.dim() == 2 && b.dim() == 2) return batched_dot(a, b);
+  const GradientScope scope(GradientName::UnsafeViewBackward0);
+  return b.dim() == 2 ? fold_rows(a, b) : batched_dot(a, b);
 }
 
 Tensor mm(const In& input, const Tensor& mat2) {
@@ -291,6 +293,10 @@ Tensor linear(const In& input, const Tensor& weight, const Tensor& bias) {
   require(x.dim() > 0 && weight.dim() > 0, "both arguments to linear need to be at least 1D, but they are {}D and {}D", x.dim(),
           weight.dim());
   require(weight.dim() <= 2, "linear: the weight must have 1 or 2 dims, not {}", weight.dim());
+  const bool matrix = x.dim() == 2, addmm = matrix && bias.defined();
+  const GradientScope scope(addmm                          ? GradientName::AddmmBackward0
+                            : !matrix && x.is_contiguous() ? GradientName::UnsafeViewBackward0
+                                                           : GradientName::None);
   const Tensor product = matmul(input, weight.t());
   if (!bias.defined()) return product;
   require_addmm_type(bias, x, weight);

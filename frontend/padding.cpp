@@ -134,7 +134,7 @@ Tensor pad(const In& x, SizesView amounts, Scalar value) {
 
 Tensor pad(const In& x, SizesView amounts, std::string_view mode, std::optional<Scalar> value) {
   const Tensor& self = require_tensor("pad", x);
-  if (mode == "constant") return pad_constant(self, amounts, value.value_or(0), x.where());
+  if (mode == "constant") return pad(x, amounts, value.value_or(0));
   require(!value || *value == 0.0, "Padding mode \"{}\" doesn't take in value argument", mode);
   const Border border = mode == "reflect" ? reflected : mode == "replicate" ? repeated : mode == "circular" ? wrapped : nullptr;
   if (!border) fail<NotImplementedError>("Unrecognised padding mode {}", mode);

@@ -268,7 +268,7 @@ void require_apart(const Tensor& target, const Tensor& index, const In& source) 
 }  // namespace
 
 Tensor& PickingMethods::index_copy_(std::int64_t dim, const Tensor& index, const In& source) {
-  const GradientScope scope(GradientName::IndexCopyBackward0);
+  const GradientScope scope(written_name(self_of(this), GradientName::IndexCopyBackward0));
   Tensor& x = self_of(this);
   const Slices s = slices("index_copy", x, dim, index);
   const ir::Location where = location(source.where());
@@ -287,7 +287,7 @@ Tensor& PickingMethods::index_copy_(std::int64_t dim, const Tensor& index, const
 }
 
 Tensor& PickingMethods::index_add_(std::int64_t dim, const Tensor& index, const In& source, Scalar alpha) {
-  const GradientScope scope(GradientName::IndexAddBackward0);
+  const GradientScope scope(written_name(self_of(this), GradientName::IndexAddBackward0));
   Tensor& x = self_of(this);
   const Slices s = slices("index_add", x, dim, index);
   const ir::Location where = location(source.where());
@@ -307,7 +307,7 @@ Tensor& PickingMethods::index_add_(std::int64_t dim, const Tensor& index, const 
 }
 
 Tensor& PickingMethods::index_fill_(std::int64_t dim, const Tensor& index, const In& value) {
-  const GradientScope scope(GradientName::IndexFillBackward0);
+  const GradientScope scope(written_name(self_of(this), GradientName::IndexFillBackward0));
   Tensor& x = self_of(this);
   require(value.is_scalar() || value.tensor().dim() == 0,
           "index_fill_ only supports a 0-dimensional value tensor, but got tensor with {} dimension(s).",
@@ -336,7 +336,7 @@ Tensor& PickingMethods::index_fill_(std::int64_t dim, const Tensor& index, const
 
 Tensor& PickingMethods::index_reduce_(std::int64_t dim, const Tensor& index, const In& source, std::string_view reduce,
                                       bool include_self) {
-  const GradientScope scope(GradientName::IndexReduceBackward0);
+  const GradientScope scope(written_name(self_of(this), GradientName::IndexReduceBackward0));
   Tensor& x = self_of(this);
   const Reduction r = reduction("index_reduce", reduce, "either prod, mean, amax or amin");
   const Slices s = slices("index_reduce", x, dim, index);
@@ -348,7 +348,8 @@ Tensor& PickingMethods::index_reduce_(std::int64_t dim, const Tensor& index, con
 }
 
 Tensor& PickingMethods::scatter_(std::int64_t dim, const Tensor& index, const In& source, std::string_view reduce) {
-  const GradientScope scope(source.is_scalar() ? GradientName::ScatterBackward1 : GradientName::ScatterBackward0);
+  const GradientScope scope(
+      written_name(self_of(this), source.is_scalar() ? GradientName::ScatterBackward1 : GradientName::ScatterBackward0));
   Tensor& x = self_of(this);
   const ir::Location where = location(source.where());
   ir::Put::Combine combine = ir::Put::Combine::assign;
@@ -364,13 +365,13 @@ Tensor& PickingMethods::scatter_(std::int64_t dim, const Tensor& index, const In
 }
 
 Tensor& PickingMethods::scatter_add_(std::int64_t dim, const Tensor& index, const In& source) {
-  const GradientScope scope(GradientName::ScatterAddBackward0);
+  const GradientScope scope(written_name(self_of(this), GradientName::ScatterAddBackward0));
   return scatter_(dim, index, source, "add");
 }
 
 Tensor& PickingMethods::scatter_reduce_(std::int64_t dim, const Tensor& index, const In& source, std::string_view reduce,
                                         bool include_self) {
-  const GradientScope scope(GradientName::ScatterReduceBackward0);
+  const GradientScope scope(written_name(self_of(this), GradientName::ScatterReduceBackward0));
   Tensor& x = self_of(this);
   const ir::Location where = location(source.where());
   const Reduction r = reduction("scatter_reduce", reduce, "either sum, prod, mean, amax or amin");
@@ -382,7 +383,7 @@ Tensor& PickingMethods::scatter_reduce_(std::int64_t dim, const Tensor& index, c
 }
 
 Tensor& PickingMethods::put_(const Tensor& index, const In& source, bool accumulate) {
-  const GradientScope scope(GradientName::PutBackward0);
+  const GradientScope scope(written_name(self_of(this), GradientName::PutBackward0));
   Tensor& x = self_of(this);
   require(index.dtype() == DType::i64, "put_(): Expected a long tensor for index, but got {}", info(index.dtype()).torch_name);
   require(source.is_scalar() || source.tensor().dtype() == x.dtype(),
@@ -414,7 +415,8 @@ Tensor& PickingMethods::put_(const Tensor& index, const In& source, bool accumul
 }
 
 Tensor& PickingMethods::masked_fill_(const Tensor& mask, const In& value) {
-  const GradientScope scope(value.is_scalar() ? GradientName::MaskedFillBackward0 : GradientName::MaskedFillBackward1);
+  const GradientScope scope(
+      written_name(self_of(this), value.is_scalar() ? GradientName::MaskedFillBackward0 : GradientName::MaskedFillBackward1));
   Tensor& x = self_of(this);
   require(mask.dtype() == DType::boolean, "masked_fill only supports boolean masks, but got mask with dtype {}",
           info(mask.dtype()).torch_name);
@@ -426,7 +428,7 @@ Tensor& PickingMethods::masked_fill_(const Tensor& mask, const In& value) {
 }
 
 Tensor& PickingMethods::masked_scatter_(const Tensor& mask, const Tensor& source, std::source_location where) {
-  const GradientScope scope(GradientName::MaskedScatterBackward0);
+  const GradientScope scope(written_name(self_of(this), GradientName::MaskedScatterBackward0));
   Tensor& x = self_of(this);
   require(mask.dtype() == DType::boolean, "masked_scatter_ only supports boolean masks, but got mask with dtype {}",
           info(mask.dtype()).torch_name);

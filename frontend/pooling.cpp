@@ -342,6 +342,7 @@ Adaptive adaptive_windows(const Tensor& x, const Dims& out) {
 }
 
 Maxima adaptive_max_pool(std::string_view name, std::size_t rank, const In& input, SizesView output_size, bool indices) {
+  const GradientScope scope(rank == 2 ? GradientName::AdaptiveMaxPool2DBackward0 : GradientName::None);
   const SourceLine line(input.where());
   const Batched x = pooled_input(name, tensor_argument(input, name, "input"), rank);
   if (!is_float(x.tensor.dtype())) not_implemented_for("adaptive_max_pool2d", x.tensor.dtype());
@@ -359,6 +360,10 @@ Tensor belongs(const std::vector<std::int64_t>& counts, std::int64_t longest) {
 }
 
 Tensor adaptive_avg_pool(std::string_view name, std::size_t rank, const In& input, SizesView output_size) {
+  const bool one = std::all_of(output_size.begin(), output_size.end(), [](std::int64_t size) { return size == 1; });
+  const GradientScope scope(rank != 2 ? GradientName::None
+                            : one     ? GradientName::MeanBackward1
+                                      : GradientName::AdaptiveAvgPool2DBackward0);
   const SourceLine line(input.where());
   const Batched x = pooled_input(name, tensor_argument(input, name, "input"), rank);
   if (!is_float(x.tensor.dtype())) not_implemented_for("adaptive_avg_pool2d", x.tensor.dtype());

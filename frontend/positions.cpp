@@ -45,6 +45,8 @@ std::optional<std::int64_t> known_out_of_bounds(const Tensor& index, std::int64_
   return std::nullopt;
 }
 
+GradientName written_name(const Tensor& x, GradientName name) { return checked(x).base ? GradientName::CopySlices : name; }
+
 void warn_where_expanded(const Geometry& written, std::string_view function, std::string_view example) {
   bool repeats = false;
   for (std::size_t i = 0; i < written.sizes.size(); ++i) repeats |= written.strides[i] == 0 && written.sizes[i] > 1;

@@ -4,6 +4,7 @@
 
 #include <source_location>
 
+#include "frontend/autograd/names.h"
 #include "frontend/tensor_impl.h"
 
 namespace braze {
@@ -36,6 +37,9 @@ class PositionSum {
 inline constexpr std::int64_t checked_at_the_call = 1 << 16;
 // The first element outside [-extent, extent), or outside [0, extent) where negative ones do not count from the end.
 std::optional<std::int64_t> known_out_of_bounds(const Tensor& index, std::int64_t extent, bool negative_counts);
+
+// The name of an in-place function's derivative: CopySlices where it writes through a view.
+GradientName written_name(const Tensor& x, GradientName name);
 
 // What PyTorch lets write to a tensor that shows an element more than once (masked_fill_, index_fill_, index_put_), and warns of:
 // `example` is how it is spelled with brackets.

@@ -9,8 +9,10 @@
 
 #include "braze/functions.h"
 #include "frontend/autograd/batch_draws.h"
+#include "frontend/autograd/names.h"
 #include "frontend/autograd/trace_notes.h"
 #include "frontend/philox.h"
+#include "frontend/positions.h"
 #include "frontend/tensor_impl.h"
 #include "runtime/random.h"
 
@@ -382,6 +384,7 @@ Tensor multinomial(const In& weights, std::int64_t samples, bool replacement, Ra
 
 Tensor& RandomMethods::uniform_(double from, double to, Generator* generator, std::source_location where) {
   Tensor& x = self_of(this);
+  const GradientScope scope(written_name(self_of(this), GradientName::UniformBackward0));
   require_floating("check_uniform_bounds", x.dtype());
   const FloatInfo range = finfo(x.dtype());
   require(from >= range.min && from <= range.max, "from is out of bounds for {}", info(x.dtype()).scalar_name);
@@ -397,6 +400,7 @@ Tensor& RandomMethods::uniform_(double from, double to, Generator* generator, st
 
 Tensor& RandomMethods::normal_(double mean, double deviation, Generator* generator, std::source_location where) {
   Tensor& x = self_of(this);
+  const GradientScope scope(written_name(self_of(this), GradientName::NormalBackward0));
   require_floating("normal_kernel_cpu", x.dtype());
   require_deviation(deviation);
   fill(x, x.is_contiguous() ? Kind::normal : Kind::normal_serial, In(mean, where), In(deviation, where), generator, where);
@@ -405,6 +409,7 @@ Tensor& RandomMethods::normal_(double mean, double deviation, Generator* generat
 
 Tensor& RandomMethods::log_normal_(double mean, double deviation, Generator* generator, std::source_location where) {
   Tensor& x = self_of(this);
+  const GradientScope scope(written_name(self_of(this), GradientName::LogNormalBackward0));
   require_floating("log_normal_cpu", x.dtype());
   require(deviation > 0, "log_normal_ expects std > 0.0, but found std={}", deviation);
   fill(x, Kind::log_normal, In(mean, where), In(deviation, where), generator, where);
@@ -413,6 +418,7 @@ Tensor& RandomMethods::log_normal_(double mean, double deviation, Generator* gen
 
 Tensor& RandomMethods::exponential_(double rate, Generator* generator, std::source_location where) {
   Tensor& x = self_of(this);
+  const GradientScope scope(written_name(self_of(this), GradientName::ExponentialBackward0));
   require(is_float(x.dtype()),
           "Exponential distribution is a continuous probability distribution. dtype must be a floating point but you specified {}",
           info(x.dtype()).scalar_name);
@@ -423,6 +429,7 @@ Tensor& RandomMethods::exponential_(double rate, Generator* generator, std::sour
 
 Tensor& RandomMethods::cauchy_(double median, double sigma, Generator* generator, std::source_location where) {
   Tensor& x = self_of(this);
+  const GradientScope scope(written_name(self_of(this), GradientName::CauchyBackward0));
   require(is_float(x.dtype()),
           "Cauchy distribution is a continuous probability distribution. dtype must be a floating point but you specified {}",
           info(x.dtype()).scalar_name);
@@ -433,6 +440,7 @@ Tensor& RandomMethods::cauchy_(double median, double sigma, Generator* generator
 
 Tensor& RandomMethods::geometric_(double probability, Generator* generator, std::source_location where) {
   Tensor& x = self_of(this);
+  const GradientScope scope(written_name(self_of(this), GradientName::GeometricBackward0));
   require(probability > 0 && probability < 1, "geometric_ expects p to be in (0, 1), but got p={}", probability);
   if (x.dtype() == DType::boolean) fail<NotImplementedError>("\"geometric_cpu\" not implemented for 'Bool'");
   fill(x, Kind::geometric, In(probability, where), In(0.0, where), generator, where);
@@ -441,6 +449,7 @@ Tensor& RandomMethods::geometric_(double probability, Generator* generator, std:
 
 Tensor& RandomMethods::bernoulli_(const In& probability, Generator* generator) {
   Tensor& x = self_of(this);
+  const GradientScope scope(written_name(self_of(this), GradientName::BernoulliBackward2));
   if (probability.is_scalar()) require_probability("bernoulli_", probability.scalar().to_double());
   const double bits = probability.is_scalar() ? 53 : probability_bits(probability.tensor().dtype());
   fill(x, Kind::bernoulli, probability, In(bits, probability.where()), generator, probability.where());
@@ -449,6 +458,7 @@ Tensor& RandomMethods::bernoulli_(const In& probability, Generator* generator) {
 
 Tensor& RandomMethods::random_(Generator* generator, std::source_location where) {
   Tensor& x = self_of(this);
+  const GradientScope scope(written_name(self_of(this), GradientName::RandomBackward2));
   fill(x, Kind::random, In(0, where), In(0, where), generator, where);
   return x;
 }
@@ -460,6 +470,7 @@ Tensor& RandomMethods::random_(std::int64_t to, Generator* generator, std::sourc
 Tensor& RandomMethods::random_(std::int64_t from, std::optional<std::int64_t> to, Generator* generator,
                                std::source_location where) {
   Tensor& x = self_of(this);
+  const GradientScope scope(written_name(self_of(this), GradientName::RandomBackward2));
   if (to) {
     require_range(from, *to, x.dtype());
     fill(x, Kind::randint, In(from, where), In(*to, where), generator, where);

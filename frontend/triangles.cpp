@@ -42,11 +42,11 @@ Tensor ShapingMethods::triu(std::int64_t diagonal, Where where) const {
   return triangle(self_of(this), "triu", diagonal, false, where);
 }
 Tensor& ShapingMethods::tril_(std::int64_t diagonal, Where where) {
-  const GradientScope scope(GradientName::TrilBackward0);
+  const GradientScope scope(written_name(self_of(this), GradientName::TrilBackward0));
   return keep_triangle(self_of(this), "tril", diagonal, true, where);
 }
 Tensor& ShapingMethods::triu_(std::int64_t diagonal, Where where) {
-  const GradientScope scope(GradientName::TriuBackward0);
+  const GradientScope scope(written_name(self_of(this), GradientName::TriuBackward0));
   return keep_triangle(self_of(this), "triu", diagonal, false, where);
 }
 

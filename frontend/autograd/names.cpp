@@ -29,8 +29,25 @@ std::string camel(std::string_view word) {
   return text;
 }
 
+// A store of all elements stands for what it stores.
+const engine::Node* written_whole(const engine::Node& node) {
+  if (node.op != ir::Op::store) return nullptr;
+  const auto elements = [](const engine::Value& v) {
+    std::int64_t count = 1;
+    for (const ir::Extent& e : v.type().shape) count *= e.number();
+    return count;
+  };
+  if (node.in().size() != 2 || !node.in()[1] || elements(node.in()[0]) != elements(node.in()[1])) return nullptr;
+  const engine::Node* written = node.in()[1].node();
+  while (written->op == ir::Op::reshape && written->name == 0 && !written->gradient() && written->in()[0])
+    written = written->in()[0].node();
+  return written->has(engine::Node::differentiable) ? written : nullptr;
+}
+
 std::string op_name(ir::Op op) {
   switch (op) {
+    case ir::Op::log1p:
+      return "Log1PBackward0";
     case ir::Op::store:
     case ir::Op::accumulate:
       return "torch::autograd::CopySlices";
@@ -58,6 +75,7 @@ std::string gradient_name(const engine::Node& node) {
   const engine::Gradient* gradient = node.gradient();
   if (gradient && !dynamic_cast<const CustomOutput*>(gradient)) return "torch::autograd::AccumulateGrad";
   if (node.name != 0) return std::string(names[node.name]);
+  if (const engine::Node* written = written_whole(node)) return gradient_name(*written);
   if (const auto* output = dynamic_cast<const CustomOutput*>(gradient)) return output->custom->name();
   return op_name(node.op);
 }

@@ -17,15 +17,21 @@ def setup(T):
         v = T.linspace(.1, .9, 3).requires_grad_()
         image = T.linspace(-1, 1, 32).reshape(1, 2, 4, 4).clone().requires_grad_()
         scope = {"T": T, "F": T.nn.functional, "x": x, "v": v, "im": image, "i": T.tensor([0, 2]),
-                 "ii": T.tensor([[0, 1, 2], [2, 1, 0], [0, 0, 0]]), "L": T.linalg}
+                 "ii": T.tensor([[0, 1, 2], [2, 1, 0], [0, 0, 0]]), "L": T.linalg, "x3": T.ones(2, 3, 3).requires_grad_(), "c": T.tensor([0, 1, 2])}
 
         def name(r):
             if isinstance(r, (tuple, list)):
                 return [name(each) for each in r]
             return type(r.grad_fn).__name__ if r.grad_fn is not None else None
         return [(line.strip(), name(eval(line.strip(), scope))) for line in text.split(";")]
+    def name_after(statement):
+        """Of a product whose operand is drawn, and thus may fail, once it is written to."""
+        x, v = T.rand(3, 3).requires_grad_(), T.rand(3).requires_grad_()
+        y = x * 1
+        exec(statement.strip(), {"T": T, "x": x, "v": v, "y": y, "c": T.tensor([0, 1, 2])})
+        return statement.strip(), type(y.grad_fn).__name__
     y = T.tensor([4., 2., 1., 3., 8.])
-    return {"expanded": expanded, "written": written, "names": names, "y": y, "y2": T.arange(24.).reshape(2, 3, 4) ** 2,
+    return {"name_after": name_after, "expanded": expanded, "written": written, "names": names, "y": y, "y2": T.arange(24.).reshape(2, 3, 4) ** 2,
             "c": T.tensor([0., 1., 3., 4., 8.]), "m": T.tensor([[True, False], [False, False], [True, True]]), "i": T.tensor([0, 2]),
             "ii": T.tensor([[0, 1], [1, 0], [2, 2]]), "src": T.arange(6.).reshape(3, 2) + 10}
 
@@ -137,4 +143,20 @@ names_functions:
         x[x>.5];x[None];x[...,1:];x[0,i];T.meshgrid(v,v)[0];T.broadcast_to(v,(3,3));T.block_diag(x,x);T.vstack([x,x]);
         T.hstack([x,x]);T.column_stack([v,v]);T.addbmm(x,x[None],x[None]);T.softmax(x,0);T.rsub(x,1);T.complex(v,v);
         T.cumulative_trapezoid(x);T.cartesian_prod(v,v);T.var_mean(x)[0];T.std_mean(x)[0];T.var_mean(x)[1]''')
+names_layers:
+    names('''F.linear(x,x,v);F.linear(v,x,v);F.linear(x3,x,v);F.linear(x3,x);F.linear(x,x);F.linear(x3.transpose(0,1),x,v);
+        F.linear(x3[None],x,v);T.nn.Linear(3,2)(x);T.nn.Linear(3,2)(x3);T.nn.Linear(3,2,bias=False)(x);
+        F.cross_entropy(x,c);T.nn.CrossEntropyLoss()(x,c);T.nn.MSELoss()(x,x*2);T.nn.Conv2d(1,2,2)(T.rand(1,1,4,4));
+        T.nn.LSTM(3,2)(x)[0];T.nn.MultiheadAttention(3,1)(x,x,x)[0];T.nn.BatchNorm1d(3)(x);T.nn.LayerNorm(3)(x);
+        T.nn.Softmax(1)(x);T.nn.ReLU()(x);T.nn.Dropout()(x);T.nn.Embedding(5,3)(c);T.nn.Flatten()(x3);
+        T.nn.Sequential(T.nn.Linear(3,2),T.nn.ReLU(),T.nn.Linear(2,1))(x);x.mean();(x**2).sum();x.norm();
+        T.nn.functional.log_softmax(x,1);x@x;x3@x3;x3@x;x@v;x.log1p();T.bmm(x3,x3);F.softplus(x);F.gelu(x);
+        T.nn.GRU(3,2)(x)[0];T.nn.RNN(3,2)(x)[0];T.nn.Bilinear(3,3,2)(x,x);T.nn.BCELoss()(x,x.detach());
+        T.nn.BCEWithLogitsLoss()(x,x);T.nn.NLLLoss()(x,c)''')
+names_written:
+    [name_after(s) for s in '''y[0].fill_(2);y[0].masked_fill_(v>0,2.);y[0].index_fill_(0,c[:1],2.);y[0].exp_();y[0].uniform_();y.uniform_();
+        y[0].index_add_(0,c[:1],v[:1]);y[0].scatter_(0,c[:1],v[:1]);y.t().masked_fill_(x>0,2.);y[0].cumsum_(0);
+        y.cumsum_(0);y.cumprod_(0);y.clamp_min_(0);y.clamp_max_(0);y.normal_();y.exponential_();y.bernoulli_();
+        y.random_();y[0]=1;y[0]=v;y[c[:1]]=v;y+=1;y*=x;y[0]+=1;y.zero_();y.geometric_(.5);y.cauchy_();y.log_normal_();
+        y[0].copy_(v)'''.split(';')]
 """)
