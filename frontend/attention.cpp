@@ -124,7 +124,18 @@ std::pair<Tensor, Tensor> multi_head_attention_forward(const In& query, const Te
     append(p.v, o.bias_v);
     ++extra;
   }
-  const std::int64_t sources = k.size(0);
+  // [N heads, S, part] as [S, N, E]
+  const auto replace = [&](Tensor& x, const Tensor& fixed, const Tensor& bias, std::string_view kind, char letter) {
+    if (!fixed.defined()) return;
+    require(!bias.defined(), "bias cannot be added to static {}.", kind);
+    require(fixed.dim() == 3, "static_{} must be 3-D, but it is {}-D", letter, fixed.dim());
+    require(fixed.size(0) == batch * heads, "expecting static_{}.size(0) of {}, but got {}", letter, batch * heads, fixed.size(0));
+    require(fixed.size(2) == part, "expecting static_{}.size(2) of {}, but got {}", letter, part, fixed.size(2));
+    x = fixed.reshape({batch, heads, fixed.size(1), part}).permute({2, 0, 1, 3}).reshape({fixed.size(1), batch, width});
+  };
+  replace(p.k, o.static_k, o.bias_k, "key", 'k');
+  replace(p.v, o.static_v, o.bias_v, "value", 'v');
+  const std::int64_t sources = o.static_k.defined() ? o.static_k.size(1) : k.size(0);
   // [S, N, E] as [N, heads, S, part]
   const auto split = [&](const Tensor& x) { return x.reshape({x.size(0), batch, heads, part}).permute({1, 2, 0, 3}); };
   if (o.add_zero_attn) {

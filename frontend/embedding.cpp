@@ -35,6 +35,12 @@ Tensor scale_gradient(const Tensor& x, const Tensor& factor) {
   return x.detach() + (scaled - scaled.detach());
 }
 
+// Rows whose gradient is divided by how often each was read.
+Tensor scaled_by_frequency(const Tensor& rows, const Tensor& weight, const Tensor& flat) {
+  const Tensor counts = zeros({weight.size(0)}, {weight.dtype()}).index_add(0, flat, ones(flat.sizes(), {weight.dtype()}));
+  return scale_gradient(rows, (1 / counts.index_select(0, flat)).unsqueeze(1));
+}
+
 }  // namespace
 
 Tensor embedding(const In& input, const Tensor& weight, const EmbeddingOptions& options) {
@@ -45,10 +51,7 @@ Tensor embedding(const In& input, const Tensor& weight, const EmbeddingOptions& 
   const Tensor flat = numbers.reshape({-1});
   if (options.max_norm) renormalize(weight, flat, *options.max_norm, options.norm_type);
   Tensor rows = weight.index_select(0, flat);
-  if (options.scale_grad_by_freq) {
-    const Tensor counts = zeros({weight.size(0)}, {weight.dtype()}).index_add(0, flat, ones(flat.sizes(), {weight.dtype()}));
-    rows = scale_gradient(rows, (1 / counts.index_select(0, flat)).unsqueeze(1));
-  }
+  if (options.scale_grad_by_freq) rows = scaled_by_frequency(rows, weight, flat);
   if (options.padding_idx)
     rows = where((flat == padding_row(*options.padding_idx, weight.size(0))).unsqueeze(1), rows.detach(), rows);
   Sizes sizes = numbers.sizes();
@@ -89,6 +92,8 @@ Tensor embedding_bag(const In& input, const Tensor& weight, const Tensor& offset
   require_operands("embedding_bag", numbers, weight);
   require<ValueError>(options.mode == "sum" || options.mode == "mean" || options.mode == "max",
                       "mode has to be one of sum, mean or max");
+  require<ValueError>(!options.scale_grad_by_freq || options.mode != "max",
+                      "max mode does not support scaling the gradient by the frequency");
   require<NotImplementedError>(
       !per_sample_weights.defined() || options.mode == "sum",
       "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' "
@@ -113,6 +118,7 @@ Tensor embedding_bag(const In& input, const Tensor& weight, const Tensor& offset
   const Tensor flat = numbers.reshape({-1});
   if (options.max_norm) renormalize(weight, flat, *options.max_norm, options.norm_type);
   Tensor rows = weight.index_select(0, flat);
+  if (options.scale_grad_by_freq) rows = scaled_by_frequency(rows, weight, flat);
   if (per_sample_weights.defined()) rows = rows * per_sample_weights.reshape({-1, 1});
   const Tensor counted =
       options.padding_idx ? flat != padding_row(*options.padding_idx, weight.size(0)) : ones(flat.sizes(), {DType::boolean});

@@ -66,15 +66,17 @@ EmbeddingBagImpl::EmbeddingBagImpl(std::int64_t num_embeddings, std::int64_t emb
 void EmbeddingBagImpl::reset_parameters() { draw(weight, padding_idx); }
 
 Tensor EmbeddingBagImpl::forward(const In& input, const Tensor& offsets, const Tensor& per_sample_weights) {
-  return functional::embedding_bag(input, weight, offsets,
-                                   {options.max_norm, options.norm_type, options.mode, options.include_last_offset, padding_idx},
-                                   per_sample_weights);
+  return functional::embedding_bag(
+      input, weight, offsets,
+      {options.max_norm, options.norm_type, options.mode, options.include_last_offset, padding_idx, options.scale_grad_by_freq},
+      per_sample_weights);
 }
 
 std::string EmbeddingBagImpl::extra_repr() const {
   std::string text = fmt::format("{}, {}", num_embeddings, embedding_dim);
   if (options.max_norm) text += ", max_norm=" + repr(*options.max_norm);
   if (options.norm_type != 2) text += ", norm_type=" + repr(options.norm_type);
+  if (options.scale_grad_by_freq) text += ", scale_grad_by_freq=True";
   text += ", mode=" + repr(std::string_view(options.mode));
   if (padding_idx) text += fmt::format(", padding_idx={}", *padding_idx);
   return text;

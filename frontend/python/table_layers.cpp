@@ -81,11 +81,10 @@ const Rows rows{
      "include_last_offset=False, int? padding_idx=None)",
      functional,
      [](Arguments& a) {
-       if (a.boolean(5)) raise(PyExc_NotImplementedError, "embedding_bag: scale_grad_by_freq is not implemented");
        // PyTorch's old order had the table first.
        const bool swapped = is_float(a.tensor(0).dtype()) && !is_float(a.tensor(1).dtype());
        const std::string mode = a.string(6);
-       F::EmbeddingBagOptions o{a.number_or_none(3), a.number(4), mode, a.boolean(9), a.integer_or_none(10)};
+       F::EmbeddingBagOptions o{a.number_or_none(3), a.number(4), mode, a.boolean(9), a.integer_or_none(10), a.boolean(5)};
        return F::embedding_bag(a.in(swapped ? 1 : 0), a.tensor(swapped ? 0 : 1), a.tensor_or_none(2), o, a.tensor_or_none(8));
      },
      "Rows of a table put together in bags."},
@@ -108,13 +107,14 @@ const Rows rows{
        const std::int64_t width = a.tensor(0).size(-1);
        if (width != a.integer(3))
          raise(PyExc_AssertionError, "was expecting embedding dimension of {}, but got {}", a.integer(3), width);
-       if (!a.none(21) || !a.none(22)) raise(PyExc_NotImplementedError, "static_k and static_v are not implemented");
        F::MultiHeadOptions o;
        o.num_heads = a.integer(4);
        o.in_proj_weight = a.tensor_or_none(5);
        o.in_proj_bias = a.tensor_or_none(6);
        o.bias_k = a.tensor_or_none(7);
        o.bias_v = a.tensor_or_none(8);
+       o.static_k = a.tensor_or_none(21);
+       o.static_v = a.tensor_or_none(22);
        o.add_zero_attn = a.boolean(9);
        o.dropout_p = a.number(10);
        o.out_proj_weight = a.tensor(11);

@@ -25,6 +25,7 @@ struct MultiHeadOptions {
   Tensor q_proj_weight, k_proj_weight, v_proj_weight;  // instead of in_proj_weight
   Tensor bias_k, bias_v;                               // one more key and value, [1, 1, E]
   bool add_zero_attn = false;                          // and one of zeros
+  Tensor static_k, static_v;                           // [N heads, S, E / heads]: instead of the projected ones
   double dropout_p = 0;
   Tensor out_proj_weight, out_proj_bias;
   bool training = true;

@@ -26,6 +26,7 @@ struct EmbeddingBagOptions {
   std::string_view mode = "mean";           // "sum", "mean", "max"
   bool include_last_offset = false;         // the last offset is the end
   std::optional<std::int64_t> padding_idx;  // numbers that count for nothing
+  bool scale_grad_by_freq = false;          // as for embedding; not of "max"
 };
 
 // Rows put together in bags: those of each row of the input, or of a flat input those between offsets. An empty bag is zero. Weights of

@@ -34,6 +34,7 @@ using Embedding = ModuleHolder<EmbeddingImpl, std::int64_t, std::int64_t>;
 struct EmbeddingBagOptions {
   std::optional<double> max_norm = {};
   double norm_type = 2;
+  bool scale_grad_by_freq = false;
   std::string mode = "mean";  // "sum", "mean", "max"
   Tensor weight = {};
   bool include_last_offset = false;
