@@ -297,6 +297,14 @@ Tensor linear(const In& input, const Tensor& weight, const Tensor& bias) {
   const GradientScope scope(addmm                          ? GradientName::AddmmBackward0
                             : !matrix && x.is_contiguous() ? GradientName::UnsafeViewBackward0
                                                            : GradientName::None);
+  // The bias is added to the rows that the product has, before they are put under the dims that they came with.
+  const bool folds = x.dim() > 2 && x.is_contiguous() && weight.dim() == 2 && bias.defined() && bias.dim() == 1;
+  if (folds && bias.size(0) == weight.size(0) && x.size(-1) == weight.size(1) && x.numel() > 0) {
+    Sizes sizes = x.sizes();
+    const Tensor rows = linear(x.reshape({x.numel() / sizes.back(), sizes.back()}), weight, bias);
+    sizes.back() = weight.size(0);
+    return rows.reshape(sizes);
+  }
   const Tensor product = matmul(input, weight.t());
   if (!bias.defined()) return product;
   require_addmm_type(bias, x, weight);
