@@ -20,7 +20,7 @@ struct Space {
   const char* name;
 };
 constexpr Space spaces[] = {
-    {function, ""}, {method, "Tensor"}, {linalg, "linalg"}, {special, "special"}, {functional, "nn.functional"},
+    {function, ""}, {method, "Tensor"}, {linalg, "linalg"},  {special, "special"}, {functional, "nn.functional"},
     {fft, "fft"},   {optim, "optim"},   {initial, "nn.init"}};
 
 std::string_view row_name(const Row& row) {

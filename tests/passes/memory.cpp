@@ -257,7 +257,8 @@ graph f(%x: f32[n, k], %a: f32[k, k], %y: f32[n, k]) {
   %2 = sum %1 {dims = [0]} : f32[k]
   %3 = expand %2 {shape = [n, k]} : f32[n, k]
   %4 = add %1, %3 : f32[n, k]
-  %5 = dot )" + std::string(other) + R"(, %a : f32[n, k]
+  %5 = dot )" + std::string(other) +
+                               R"(, %a : f32[n, k]
   return %2, %5
 })";
       const auto module = check_graph(text, {.symbols = {{"n", rows}, {"k", 40}}, .tolerance = 1e-4});
