@@ -94,10 +94,6 @@ Lowering::Lowering(const Graph& graph, const Extents& extents, const Group& grou
 
 void Lowering::make_axes(const Splits& splits) {
   const IndexId one = index_.number(1);
-  std::vector<bool> tiled(natural_extents_.size(),
-                          false);  // a product's rows and columns: a tile's lanes are apart, though one is stored
-  if (contraction_)
-    if (const DotAxes axes = dot_axes(graph_, *contraction_); axes.product) tiled[axes.m] = tiled[axes.n] = true;
   for (std::size_t i = 0; i < natural_extents_.size(); ++i) {
     AffineId coordinate = affine_.zero();
     for (std::size_t part = 0; part < splits[i].size(); ++part) {
@@ -106,7 +102,7 @@ void Lowering::make_axes(const Splits& splits) {
       nest_.axes.push_back({extent, reduced_[i]});
       parts_.emplace_back(i, part);
       // A batch of one: views that drop its axis read the same place.
-      const bool still = extent == one && !reduced_[i] && !tiled[i];
+      const bool still = extent == one && !reduced_[i];
       coordinate = affine_.add(affine_.scale(coordinate, part ? extent : one), still ? affine_.zero() : affine_.variable(variable));
     }
     coordinates_.push_back(coordinate);
@@ -242,6 +238,18 @@ Variable Lowering::along_of(Value value) {
   return no_axis;
 }
 
+// A tile of a product has lanes and rows past an only column or row. What they would store is masked, and lies apart.
+AffineId Lowering::apart_in_tile(AffineId address, Variable along) {
+  if (!contraction_) return address;
+  const DotAxes axes = dot_axes(graph_, *contraction_);
+  for (Variable v = 0; axes.product && v < parts_.size(); ++v) {
+    const std::size_t axis = parts_[v].first;
+    const bool of_tile = (axis == axes.m || axis == axes.n) && (along == no_axis || along == v);
+    if (of_tile && index_.is_number(natural_extents_[axis], 1)) address = affine_.add(address, affine_.variable(v));
+  }
+  return address;
+}
+
 void Lowering::add_outputs() {
   find_along();
   for (const Value value : group_.outputs) {
@@ -277,6 +285,7 @@ void Lowering::add_outputs() {
     } else {
       output.address = linear(*place, shape);
     }
+    output.address = apart_in_tile(output.address, output.along);
     nest_.outputs.push_back(output);
   }
 }

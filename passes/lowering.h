@@ -70,6 +70,7 @@ class Lowering {
   void add_outputs();
   void find_along();
   Variable along_of(Value value);
+  AffineId apart_in_tile(AffineId address, Variable along);
   void add_part(const Node& concat);
   ExprId evaluate(const Request& request);
   std::optional<ExprId> known(const Request& request) const;

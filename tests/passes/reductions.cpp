@@ -177,6 +177,25 @@ graph f(%a: {0}[b, m, k], %c: {0}[b, n, k]) {{
   }
 }
 
+TEST_CASE("a product that shows its one row, its one column or both, read through views that add axes, in each order of terms") {
+  for (const std::string order : {"", " {order = inner}", " {order = outer}"}) {
+    for (const auto& [m, n] : {std::pair{"1", "1"}, std::pair{"1", "n"}, std::pair{"m", "1"}}) {
+      INFO(order << ", " << m << " by " << n);
+      check_graph(fmt::format(R"(braze.ir 1
+graph f(%a: i32[{0}, k], %c: i32[k, {1}], %z: i32[{0}, {1}]) {{
+  %0 = dot %a, %c{2} : i32[{0}, {1}]
+  %1 = reshape %0 {{shape = [1, {0}, {1}]}} : i32[1, {0}, {1}]
+  %2 = neg %1 : i32[1, {0}, {1}]
+  %3 = store %0, %1 {{offset = 0, sizes = [1, {0}, {1}], strides = [1, {1}, 1]}} : i32[{0}, {1}]
+  %4 = mul %z, %3 : i32[{0}, {1}]
+  return %0, %2, %4
+}})",
+                              m, n, order),
+                  {.symbols = {{"m", 29}, {"n", 41}, {"k", 65}}});
+    }
+  }
+}
+
 TEST_CASE("a batch of one product, read through views that drop its axis and add others") {
   check_graph(R"(braze.ir 1
 graph f(%a: i32[1, m, k], %c: i32[1, k, n], %z: i32[m, n], l: index) {

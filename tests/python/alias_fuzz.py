@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 
 import numpy
 
@@ -191,6 +192,7 @@ def fails_in_a_child(lines, options):
 
 def worker(arguments, note):
     """Runs programs; returns how many differed."""
+    warnings.filterwarnings("ignore", ".*on expanded tensors is deprecated")
     strict = arguments.against == "torch"
     libraries = [Library("numpy")] + ([Library("torch")] if strict else []) + [Library("braze")]
     if arguments.lines:

@@ -99,15 +99,31 @@ class Tensor:
         return at * STORED[self.name].itemsize
 
     # What PyTorch refuses to write to, and what nobody can say the result of.
-    def writable(self, warns=False):
+    def writable(self):
         if is_dense(self.size_, self.stride_):
             return
-        repeats = any(n > 1 and s == 0 for n, s in zip(self.size_, self.stride_))
-        known(not (warns and repeats and Tensor.strict), "PyTorch warns and goes on")
-        require(not repeats, "written-to elements share memory")
+        require(not self.repeats(), "written-to elements share memory")
         if len(np.unique(self.places())) != numel(self.size_):
             known(not Tensor.strict, "a write to elements that share memory")
             require(False, "written-to elements share memory")
+
+    def warned(self):
+        """Writes that PyTorch warns of where dims are expanded, and then does, one element after another."""
+        known(not (self.repeats() and Tensor.strict), "in which order PyTorch writes what shares memory")
+        once = self.on([1 if s == 0 else n for n, s in zip(self.size_, self.stride_)], self.stride_)
+        known(len(np.unique(once.places())) == numel(once.size_), "a write to elements that share memory by their strides")
+
+    def repeats(self):
+        return any(n > 1 and s == 0 for n, s in zip(self.size_, self.stride_))
+
+    def put_at(self, picked, values):
+        """Writes to what NumPy's index picks, one element after another."""
+        kind = STORED[self.name]
+        at = self.places()[picked] // kind.itemsize
+        values = np.broadcast_to(converted(np.asarray(values), self.name), at.shape)
+        flat = self.memory[:len(self.memory) // kind.itemsize * kind.itemsize].view(kind)
+        for place, value in zip(at.ravel(), (to_bfloat16(values) if self.name == "bfloat16" else values.astype(kind)).ravel()):
+            flat[place] = value
 
     def meets(self, other):
         """Refuses a write to self that reads `other` where PyTorch does."""
@@ -343,19 +359,17 @@ class Tensor:
             else:
                 target.fill_(value)
             return
-        self.writable(warns=True)
+        self.warned()
         if isinstance(value, Tensor):
             known(value.memory is not self.memory or not numel(value.size_), "picked elements written from the same memory")
             picks = [i for i in (index if isinstance(index, tuple) else (index,)) if isinstance(i, Tensor)]
             fills = value.numel() == 1 and len(picks) == 1 and picks[0].name == "bool"
             require(value.name == self.name or fills, "dtypes of an index_put differ")
             value = value.values()
-        all_values = self.values()
         try:
-            all_values[picked] = converted(np.asarray(value), self.name)
+            self.put_at(picked, value)
         except (ValueError, IndexError) as why:
             raise Unsupported(str(why)) from None
-        self.put(all_values)
 
     # ---- copies ----
     def clone(self):
@@ -442,17 +456,18 @@ class Tensor:
         require(mask.name == "bool", "masked_fill_ takes a bool mask")
         require(broadcast(self.size_, mask.size_) == self.size_, "the mask does not broadcast")
         require(category(of_number(value)) <= category(self.name), "the value cannot be converted")
-        known(not (Tensor.strict and any(n > 1 and s == 0 for n, s in zip(self.size_, self.stride_))), "PyTorch warns and goes on")
         self.meets_mask(mask)
-        return self.overwrite(np.where(mask.values(), converted(np.asarray(value), self.name), self.values()))
+        self.warned()
+        self.put_at(np.broadcast_to(mask.values(), self.size_), value)
+        return self
 
     def meets_mask(self, mask):
         known(mask.memory is not self.memory, "a mask in the written memory")
 
     # The rows of self along `dim` that `index` names, one after another: repeats combine in order.
-    def by_index(self, dim, index, source, combine, warns=False):
+    def by_index(self, dim, index, source, combine, warned=False):
         known(index.name == "int64" and index.memory is not self.memory and index.ndim <= 1)
-        self.writable(warns)
+        self.warned() if warned else self.writable()
         where = index.values().reshape(-1)
         if isinstance(source, Tensor):
             known(source.memory is not self.memory, "rows written from the same memory")
@@ -474,7 +489,7 @@ class Tensor:
 
     def index_fill_(self, dim, index, value):
         require(category(of_number(value)) <= category(self.name))
-        return self.by_index(dim, index, value, lambda old, new: np.broadcast_to(new, old.shape), warns=True)
+        return self.by_index(dim, index, value, lambda old, new: np.broadcast_to(new, old.shape), warned=True)
 
     def scattered(self, dim, index, source, combine):
         known(index.name == "int64" and index.memory is not self.memory and index.ndim == self.ndim and self.ndim > 0)
@@ -503,7 +518,7 @@ class Tensor:
     def index_put_(self, index, value, accumulate):
         known(len(index) == 1 and index[0].name == "int64" and accumulate and self.ndim == 1)
         require(value.name == self.name, "dtypes of an index_put differ")
-        return self.by_index(0, index[0], value, added, warns=True)
+        return self.by_index(0, index[0], value, added, warned=True)
 
     # ---- reads of several elements ----
     def sum(self, dim):
