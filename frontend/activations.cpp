@@ -59,7 +59,7 @@ Tensor gelu(const In& input, std::string_view approximate) {
     constexpr double beta = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;  // sqrt(2 / pi)
     return 0.5 * x * (1 + tanh(beta * (x + 0.044715 * (x * x * x))));
   });
-  if (!shifted.defined() || !is_grad_enabled() || !input.tensor().requires_grad()) return result;
+  if (!shifted.defined() || input.is_scalar() || !is_grad_enabled() || !input.tensor().requires_grad()) return result;
   return with_shortcut(result, new GeluGradient(input.tensor(), wide, shifted));
 }
 

@@ -78,7 +78,7 @@ struct Columns {
   Tensor rows(const Tensor& weight) const { return weight.reshape({groups, filters / groups, depth}); }
   // The product of rows and columns as [N, filters, o...]; and the reverse.
   Tensor result(const Tensor& product, const Sizes& sizes) const {
-    return shared ? product.reshape({filters, batch, count}).transpose(0, 1).reshape(sizes) : product.reshape(sizes);
+    return shared ? product.reshape({filters, batch, count}).transpose(0, 1).contiguous().reshape(sizes) : product.reshape(sizes);
   }
   Tensor product(const Tensor& result) const {
     if (!shared) return result.reshape({batch, groups, filters / groups, count});

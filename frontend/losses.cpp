@@ -4,7 +4,9 @@
 #include <cmath>
 #include <numbers>
 
+#include "braze/autograd.h"
 #include "frontend/autograd/names.h"
+#include "frontend/autograd/tracking.h"
 #include "frontend/composing.h"
 #include "frontend/engine/failures.h"
 #include "frontend/losses.h"
@@ -95,6 +97,34 @@ namespace {
 
 Tensor beyond(const Tensor& x) { return logical_not(logical_and(x >= 0, x <= 1)); }
 
+// PyTorch's, which is finite where a probability is 0 or 1.
+class BinaryCrossEntropyGradient final : public CustomGradient {
+ public:
+  BinaryCrossEntropyGradient(const Tensor& x, const Tensor& t) : x_(read(checked(x), {})), t_(read(checked(t), {})) {
+    inputs.push_back(x.requires_grad() ? x_ : engine::Value());
+    inputs.push_back(t.requires_grad() ? t_ : engine::Value());
+  }
+
+  std::string name() const override { return "BinaryCrossEntropyBackward0"; }
+  bool is_shortcut() const override { return true; }
+  bool reads_values() const override { return true; }
+  void release() override {
+    x_ = t_ = {};
+    inputs.clear();
+  }
+
+  std::vector<engine::Value> pull(std::span<const engine::Value> cotangents) override {
+    const Tensor g = wrap(cotangents[0]), x = wrap(x_), t = wrap(t_);
+    std::vector<engine::Value> gradients(2);
+    if (inputs[0]) gradients[0] = read(checked(g * (x - t) / maximum((1 - x) * x, 1e-12)), {});
+    if (inputs[1]) gradients[1] = read(checked(g * (maximum(log1p(-x), -100) - maximum(log(x), -100))), {});
+    return gradients;
+  }
+
+ private:
+  engine::Value x_, t_;
+};
+
 // x, of which no element is `wrong`: PyTorch looks at each.
 Tensor checked_elements(const Tensor& x, const Tensor& wrong, const char* complaint) {
   const engine::Value index = read(checked(wrong.to(DType::i64)), here());
@@ -121,7 +151,9 @@ Tensor binary_cross_entropy(const In& input, const Tensor& target, const Tensor&
     const Tensor x_beyond = beyond(given), t_beyond = logical_and(beyond(expected), logical_not(x_beyond));
     const Tensor x = checked_elements(given, x_beyond, "all elements of input should be between 0 and 1");
     const Tensor t = checked_elements(expected, t_beyond, "all elements of target should be between 0 and 1");
-    const Tensor each = (t - 1) * maximum(log1p(-x), -100) - t * maximum(log(x), -100);
+    Tensor each = (t - 1) * maximum(log1p(-x), -100) - t * maximum(log(x), -100);
+    if (is_grad_enabled() && (x.requires_grad() || t.requires_grad()))
+      each = with_shortcut(each, new BinaryCrossEntropyGradient(x, t));
     return reduced(weight.defined() ? each * weight : each, reduction);
   });
 }

@@ -39,9 +39,7 @@ class SoftmaxGradient final : public CustomGradient {
   }
 
   std::vector<engine::Value> pull(std::span<const engine::Value> cotangents) override {
-    // Differences alone count: of gradients that are nearly alike, their distances are what is weighed.
-    const Tensor given = widened(wrap(cotangents[0])), y = widened(wrap(result_));
-    const Tensor g = given.dim() == 0 ? given : given - given.narrow(dim_, 0, 1);
+    const Tensor g = widened(wrap(cotangents[0])), y = widened(wrap(result_));
     return {read(checked(((g - (g * y).sum(dim_, true)) * y).to(type_)), {})};
   }
 

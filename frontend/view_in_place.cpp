@@ -18,21 +18,23 @@ Geometry strided(const Tensor& x, SizesView sizes, SizesView strides, std::optio
   Geometry g{storage_offset.value_or(x.storage_offset()), Dims(sizes.begin(), sizes.end()), Dims(strides.begin(), strides.end())};
   const std::int64_t count = checked_numel(sizes);
   require(g.offset >= 0, "Tensor: invalid storage offset {}", g.offset);
-  std::int64_t last = g.offset;
+  std::int64_t last = g.offset, bytes = 0;
+  const auto require_64_bits = [&](bool fits) {
+    require<ShapeError>(fits, "as_strided: sizes {} and strides {} reach past 64 bits", sizes_text(sizes), sizes_text(strides));
+  };
   for (std::size_t i = 0; i < g.sizes.size(); ++i) {
     require(g.strides[i] >= 0, "as_strided: Negative strides are not supported at the moment, got strides: {}",
             sizes_text(strides));
     std::int64_t reach = 0;
-    require<ShapeError>(!__builtin_mul_overflow(std::max<std::int64_t>(g.sizes[i] - 1, 0), g.strides[i], &reach) &&
-                            !__builtin_add_overflow(last, reach, &last),
-                        "as_strided: sizes {} and strides {} reach past 64 bits", sizes_text(sizes), sizes_text(strides));
+    require_64_bits(!__builtin_mul_overflow(std::max<std::int64_t>(g.sizes[i] - 1, 0), g.strides[i], &reach) &&
+                    !__builtin_add_overflow(last, reach, &last));
   }
+  require_64_bits(!__builtin_add_overflow(last, 1, &bytes) && !__builtin_mul_overflow(bytes, size_of(impl.dtype()), &bytes));
   require(count == 0 || last < impl.storage->elements(impl.dtype()),
           "setStorage: sizes {}, strides {}, storage offset {}, and itemsize {} requiring a storage size of {} are out of bounds "
           "for storage of "
           "size {}",
-          sizes_text(sizes), sizes_text(strides), g.offset, size_of(impl.dtype()), (last + 1) * size_of(impl.dtype()),
-          impl.storage->bytes());
+          sizes_text(sizes), sizes_text(strides), g.offset, size_of(impl.dtype()), bytes, impl.storage->bytes());
   return g;
 }
 

@@ -129,14 +129,17 @@ void add_notes(nb::module_& m) {
       return Py_NewRef(Py_None);
     });
   });
-  m.def("serve", [](nb::handle result) {
-    served = shared(result.ptr());
-    if (TraceNotes::active())
-      TraceNotes::active()->guard([kept = served] {
-        served = kept;
-        return true;
-      });
-  });
+  m.def(
+      "serve",
+      [](nb::handle result) {
+        served = shared(result.ptr());
+        if (TraceNotes::active())
+          TraceNotes::active()->guard([kept = served] {
+            served = kept;
+            return true;
+          });
+      },
+      nb::arg("result").none());
   m.def("served", [] { return nb::borrow(std::exchange(served, {}).get()); });
   m.def("see_tensor", [](nb::handle t) { notes().see(*tensor_argument(t).impl()); });
   m.def("is_trained", [](nb::handle t) { return tensor_argument(t).impl()->leaf; });  // asked without being noted

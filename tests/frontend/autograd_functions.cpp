@@ -96,3 +96,18 @@ TEST_CASE("autograd functions: anomaly detection names the first op whose gradie
   CHECK(why.find("Function 'SqrtBackward0' returned nan values in its 0th output.") == 0);
   CHECK(why.find("autograd_functions.cpp:" + std::to_string(line)) != std::string::npos);
 }
+
+TEST_CASE("gradients where a cotangent or a slope is huge: softmax beside a large one, binary cross entropy at 0 and 1") {
+  const Tensor x = leaf({-20.0, 0.0, 1.0});
+  softmax(x, 0).log().sum().backward();
+  close(x.grad(), {1.0f, 0.19317572f, -1.1931758f});
+
+  const Tensor p = leaf({0.0, 1.0, 0.0, 1.0, 1e-13});
+  nn::functional::binary_cross_entropy(p, tensor({0.0, 1.0, 1.0, 0.0, 1.0}, {float32}), {}, "sum").backward();
+  close(p.grad(), {0, 0, -1e12f, 1e12f, -1e12f});
+}
+
+TEST_CASE("an activation of a number") {
+  CHECK(nn::functional::gelu(1.5).item<float>() == Approx(1.3997889));
+  CHECK(nn::functional::gelu(1.5, "tanh").item<float>() == Approx(1.3995715));
+}

@@ -129,6 +129,7 @@ TEST_CASE("what a view refuses") {
   CHECK_THROWS_AS(m.split(-1), Error);
   CHECK_THROWS_AS(m.chunk(0), Error);
   CHECK_THROWS_AS(m.as_strided({4}, {4}, 1), Error);
+  CHECK_THROWS_AS(m.as_strided({2}, {std::int64_t{1} << 62}), ShapeError);  // fits 64 bits as elements, not as bytes
   CHECK_THROWS_AS(m.movedim({0, 0}, {0, 1}), Error);
   CHECK_THROWS_WITH(m.narrow(0, 2, 2), "start (2) + length (2) exceeds dimension size (3).");
   CHECK_THROWS_WITH(

@@ -167,3 +167,11 @@ TEST_CASE("the gradient of max_pool goes where its index says") {
       CHECK(floats(input.grad()) == floats(expected));
     }
 }
+
+TEST_CASE("a convolution's result is contiguous where images of few windows share a matrix, and keeps its values") {
+  const Tensor x = arange(4 * 8 * 8 * 8).reshape({4, 8, 8, 8}).to(float32) / 1000, w = ones({16, 8, 3, 3});
+  const Tensor y = conv2d(x, w);
+  CHECK(y.is_contiguous());
+  CHECK(y.view({4, -1}).sizes() == Sizes{4, 576});
+  CHECK(allclose(y(2), conv2d(x(slice(2, 3)), w)(0)));
+}

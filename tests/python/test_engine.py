@@ -101,3 +101,23 @@ def test_a_script_gets_its_arguments_and_neighbours():
                               text=True)
         assert done.stdout == "3 ['--epochs', '3']\n" and done.returncode == 0, done.stdout
     assert subprocess.run([sys.executable, "-m", "braze"], stderr=subprocess.PIPE, text=True).stderr.startswith("usage:")
+
+
+def test_a_compiled_function_may_return_nothing():
+    x = T.ones(2)
+    for function in (lambda x: None, lambda x, y=None: y):
+        compiled = T.compile(function)
+        assert [compiled(x) for _ in range(3)] == [None] * 3
+
+
+def test_a_call_with_tensors_alone_stays_recorded_beside_many_with_numbers():
+    traced = []
+
+    def f(x, by=1):
+        traced.append(by)
+        return x * by
+    compiled, x = T.compile(f), T.ones(2)
+    for number in range(200):
+        assert compiled(x).tolist() == [1, 1]
+        assert compiled(x, number).tolist() == [number] * 2
+    assert traced.count(1) == 2  # f(x), and f(x, 1)

@@ -183,6 +183,8 @@ def compile(model=None, *, fullgraph=False, dynamic=None, backend="braze", mode=
             entry = by_rest[key] = _Recorded(model, _flatten((args, kwargs))[1])
             if len(by_rest) > _most_kept:
                 by_rest.popitem(last=False)
+        elif len(by_rest) > 1:
+            by_rest.move_to_end(key)
         return entry(tensors, args, kwargs)
 
     run._torchdynamo_orig_callable = model

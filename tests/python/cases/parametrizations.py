@@ -118,6 +118,18 @@ def orthogonal(T):
 
 
 @case(rtol=1e-4, atol=1e-5)
+def orthogonal_by_reflections_alone(T):
+    Z, out = T.nn.utils.parametrizations, []
+    for shape in ((3, 3), (2, 4), (4, 2), (1, 3)):
+        T.manual_seed(5)
+        m = Z.orthogonal(T.nn.Linear(*shape), orthogonal_map="householder", use_trivialization=False)
+        out += [m.weight, m.parametrizations.weight.original]
+        m.weight = T.eye(*m.weight.shape)
+        out += [m.weight, m.parametrizations.weight.original]
+    return out
+
+
+@case(rtol=1e-4, atol=1e-5)
 def older_hooks(T):
     U, x, out = T.nn.utils, T.ones(1, 3), []
     T.manual_seed(4)

@@ -1,6 +1,7 @@
 """torch.nn.utils.parametrizations: weights of unit norm, of orthonormal columns, of largest singular value 1.
 https://pytorch.org/docs/stable/nn.html#parametrizations"""
-from ... import Tensor, allclose, cat, eye, finfo, int32, linalg, matrix_exp, mv, no_grad, randn, vdot, zeros_like
+from ... import (Tensor, allclose, cat, copysign, eye, finfo, int32, linalg, matrix_exp, mv, no_grad, ones_like, randn, vdot, where,
+                 zeros_like)
 from .. import functional as F
 from ..modules.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from ..modules.module import Module
@@ -115,6 +116,26 @@ def _reflected(vectors, factors):
     return q
 
 
+def _reflectors(x):
+    """What `_reflected` makes the orthonormal columns of x from, as LAPACK's geqrf leaves it: below the diagonal the reflections, on it a sign
+    for each column, such that the triangle that is left out has positive numbers on its diagonal."""
+    x = x.clone()
+    rows, columns = x.shape[-2:]
+    for j in range(min(rows, columns)):
+        column = x[..., j:, j]
+        first, rest = column[..., 0], linalg.vector_norm(column[..., 1:], dim=-1)
+        idle = rest == 0  # nothing to reflect
+        length = where(idle, first, -copysign(linalg.vector_norm(column, dim=-1), first))
+        factor = where(idle, zeros_like(first), (length - first) / length)
+        reflection = column / where(idle, ones_like(first), first - length).unsqueeze(-1)
+        reflection[..., 0] = 1
+        right = x[..., j:, j:]
+        right -= factor[..., None, None] * reflection.unsqueeze(-1) * (reflection.unsqueeze(-2) @ right)
+        x[..., j + 1:, j] = reflection[..., 1:]
+        x[..., j, j] = where(idle, -length.sign(), length.sign())
+    return x
+
+
 class _Orthogonal(Module):
     def __init__(self, weight, orthogonal_map, *, use_trivialization=True):
         super().__init__()
@@ -153,7 +174,10 @@ class _Orthogonal(Module):
         if q.shape != self.shape:
             raise ValueError(f"Expected a matrix or batch of matrices of shape {self.shape}. Got a tensor of shape {q.shape}.")
         if not hasattr(self, "base"):
-            raise NotImplementedError("It is not possible to assign to an orthogonal parametrization when use_trivialization=False.")
+            if self.orthogonal_map != "householder":
+                raise NotImplementedError("It is not possible to assign to the matrix exponential or the Cayley parametrizations "
+                                          "when use_trivialization=False.")
+            return _reflectors(q.mT).mT if q.size(-2) < q.size(-1) else _reflectors(q)
         start = zeros_like(q)
         start.diagonal(dim1=-2, dim2=-1).fill_(-1.0)  # of which the reflections make the identity
         if q.size(-2) < q.size(-1):
