@@ -40,7 +40,10 @@ class SoftmaxGradient final : public CustomGradient {
 
   std::vector<engine::Value> pull(std::span<const engine::Value> cotangents) override {
     const Tensor g = widened(wrap(cotangents[0])), y = widened(wrap(result_));
-    return {read(checked(((g - (g * y).sum(dim_, true)) * y).to(type_)), {})};
+    const auto mean = [&](const Tensor& x) { return (x * y).sum(dim_, true); };
+    // Of cotangents that are nearly alike the distances from their mean count, which rounding of the mean would drown: it is taken twice.
+    const Tensor distance = g - mean(g), rest = mean(distance);
+    return {read(checked(((distance - where(isnan(rest), 0, rest)) * y).to(type_)), {})};
   }
 
  private:
