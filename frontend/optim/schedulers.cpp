@@ -156,7 +156,8 @@ std::vector<double> StepLR::rates() {
   return each([&](double rate) { return rate * options_.gamma; });
 }
 std::vector<double> StepLR::closed_rates() {
-  return of_bases([&](double base) { return base * std::pow(options_.gamma, static_cast<double>(epoch_ / options_.step_size)); });
+  const std::int64_t steps = epoch_ / options_.step_size;
+  return of_bases([&](double base) { return base * std::pow(options_.gamma, static_cast<double>(steps)); });
 }
 
 MultiStepLR::MultiStepLR(Optimizer& optimizer, const MultiStepLROptions& options) : LRScheduler(optimizer), gamma_(options.gamma) {

@@ -124,7 +124,7 @@ class PythonFile : public std::streambuf {
   std::exception_ptr error_;
 };
 
-void write(const Storages& storages, nb::handle file, const std::string& folder, nb::bytes pickle) {
+void write(const Storages& storages, nb::handle file, const std::string& folder, const nb::bytes& pickle) {
   PythonFile buffer(file);
   std::ostream out(&buffer);
   try {

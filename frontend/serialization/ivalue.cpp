@@ -48,7 +48,7 @@ IValue IValue::tuple(std::vector<IValue> elements) {
   return result;
 }
 
-IValue IValue::dict(Items items) {
+IValue IValue::dict(const Items& items) {
   auto map = std::make_shared<Mapping>();
   for (const auto& [key, value] : items) map->put(key, value);
   IValue result;

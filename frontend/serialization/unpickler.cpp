@@ -213,7 +213,7 @@ class Unpickler {
   const Values& copied(const Values& values) {
     copied_ += values.size();
     require(copied_ <= 16 * bytes_.size() + 4096, "the pickle copies its values without end");
-    return values;
+    return values;  // NOLINT(bugprone-return-const-ref-from-parameter): what it is given lives as long as the values on the stack
   }
 
   IValue call(Function function, Args args) {
@@ -444,6 +444,7 @@ class Unpickler {
       heights[open.back().identity] = height;
       open.pop_back();
     }
+    // NOLINTNEXTLINE(bugprone-nondeterministic-pointer-iteration-order): into a set
     for (const auto& [identity, _] : heights) kept_.insert(identity);
   }
 

@@ -122,7 +122,7 @@ TEST_CASE("serialization: a checkpoint of PyTorch") {
   CHECK(conjugate.is_conj());
   CHECK(conjugate.to_vector<std::complex<float>>()[0] == std::complex<float>(1, -2));
 
-  const IValue nest = all["nest"];
+  const IValue& nest = all["nest"];
   CHECK(nest.is_tuple());
   CHECK(nest[0].is_none());
   CHECK(nest[1].to_bool());

@@ -72,7 +72,7 @@ class IValue {
   static IValue list(std::vector<IValue> elements);
   static IValue tuple(std::vector<IValue> elements);
   // Of two equal keys the later counts. Throws TypeError for a key that Python could not hash.
-  static IValue dict(Items items);
+  static IValue dict(const Items& items);
   static IValue bytes(std::string_view data);
 
   bool is_none() const { return std::holds_alternative<std::monostate>(data_); }
