@@ -48,7 +48,7 @@ IValue with_lists(const StateDict& state) {
       open.push_back(tensor);
   }
   close();
-  return IValue::dict(std::move(items));
+  return IValue::dict(items);
 }
 
 void put(StateDict& state, const std::string& name, const IValue& value) {
@@ -75,9 +75,9 @@ IValue OptimizerState::to_ivalue() const {
     IValue::Items items;
     for (const auto& [name, value] : group.settings) items.emplace_back(name, saved(value));
     items.emplace_back("params", group.params);
-    groups.push_back(IValue::dict(std::move(items)));
+    groups.push_back(IValue::dict(items));
   }
-  return {{"state", IValue::dict(std::move(by_number))}, {"param_groups", IValue::list(std::move(groups))}};
+  return {{"state", IValue::dict(by_number)}, {"param_groups", IValue::list(std::move(groups))}};
 }
 
 OptimizerState OptimizerState::from_ivalue(const IValue& saved) {

@@ -71,7 +71,7 @@ IValue written(const T& from) {
 IValue written(const std::map<std::int64_t, std::int64_t>& from) {
   IValue::Items items;
   for (const auto& [key, value] : from) items.emplace_back(key, value);
-  return IValue::dict(std::move(items));
+  return IValue::dict(items);
 }
 
 IValue states(const std::vector<std::shared_ptr<LRScheduler>>& schedulers) {
@@ -88,7 +88,7 @@ void read_states(const IValue& from, const std::vector<std::shared_ptr<LRSchedul
 IValue with(const IValue& dict, const char* name, IValue value) {
   IValue::Items items = dict.items();
   items.emplace_back(name, std::move(value));
-  return IValue::dict(std::move(items));
+  return IValue::dict(items);
 }
 
 }  // namespace
@@ -103,7 +103,7 @@ IValue LRScheduler::state_dict() const {
   items.emplace_back("last_epoch", epoch_);
   items.emplace_back("_step_count", epoch_ + 1);
   items.emplace_back("_last_lr", last_lr_);
-  return IValue::dict(std::move(items));
+  return IValue::dict(items);
 }
 
 void LRScheduler::load_state_dict(const IValue& state) {
