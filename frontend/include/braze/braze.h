@@ -1,4 +1,4 @@
-// Everything a program needs.
+// Tensors, their functions, derivatives and transforms. Beside it stand nn.h, optim.h, data.h and serialization.h.
 #pragma once
 
 #include "braze/autograd.h"            // IWYU pragma: export
