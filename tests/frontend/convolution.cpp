@@ -12,13 +12,6 @@ using namespace braze::test;
 
 namespace {
 
-// Values that repeat no pattern of the sizes in use; sums of them stay exact.
-Tensor ramp(SizesView sizes) {
-  std::int64_t n = 1;
-  for (const std::int64_t s : sizes) n *= s;
-  return (arange(n) * 7 % 11 - 5).to(float32).reshape(sizes);
-}
-
 struct Shape2 {
   std::int64_t n, c, h, w;
 };

@@ -21,6 +21,13 @@ inline Integers integers(const Tensor& t) { return t.contiguous().to_vector<std:
 // A float32 tensor that requires grad.
 inline Tensor leaf(const NestedData& data) { return tensor(data, {float32}).requires_grad_(); }
 
+// Values that repeat no pattern of the sizes in use; sums of them and of their products stay exact.
+inline Tensor ramp(SizesView sizes) {
+  std::int64_t n = 1;
+  for (const std::int64_t s : sizes) n *= s;
+  return (arange(n) * 7 % 11 - 5).to(float32).reshape(sizes);
+}
+
 // What the error says that `f` throws.
 template <class E = Error, class F>
 std::string refused(F f) {

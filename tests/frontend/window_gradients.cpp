@@ -14,13 +14,6 @@ using namespace braze::test;
 
 namespace {
 
-// Values that repeat no pattern of the sizes in use; sums of their products stay exact.
-Tensor ramp(SizesView sizes) {
-  std::int64_t n = 1;
-  for (const std::int64_t s : sizes) n *= s;
-  return (arange(n) * 7 % 11 - 5).to(float32).reshape(sizes);
-}
-
 struct Setting {
   std::int64_t channels, kh, kw, stride, padding, dilation, groups;
 };
