@@ -452,7 +452,7 @@ class Uniformity {
     use(s.value, place);
     use(s.predicate, place);
     const bool race = lanes == 1 && (lanes_[s.value] > 1 || (s.predicate != no_value && lanes_[s.predicate] > 1));
-    law(!race || place.wide->kind == LoopKind::thread, "all lanes store to one place");
+    law(!race || never_runs_ || place.wide->kind == LoopKind::thread, "all lanes store to one place");
   }
   void check(const For& s, Place place) {
     uniform(s.extent, "an extent");
@@ -468,7 +468,9 @@ class Uniformity {
     }
     define(s.variable, inside);
     const Statement* const self = current;
+    const bool around_never_runs = std::exchange(never_runs_, never_runs_ || s.extent == Size::of(0));
     block(s.body, inside);
+    never_runs_ = around_never_runs;
     current = self;
     for (const Carry& carried : s.carries) {
       use(carried.next, inside);
@@ -497,6 +499,7 @@ class Uniformity {
 
   const Kernel& kernel_;
   std::vector<std::int32_t> lanes_;
+  bool never_runs_ = false;       // a loop around has no iterations: arrays without elements have one place, which nobody stores to
   std::vector<const For*> home_;  // of values with lanes: the loop that they belong to; none for what left a vector loop
 };
 

@@ -94,6 +94,9 @@ TEST_CASE("a kernel that breaks a law is refused at the statement that breaks it
   refused(in_loop("store %b0[%i * 1], %s0"), "a store goes to a buffer that is only read");
   refused(in_loop("%v = load %b2[%i * 1] store %b1[%i * 1], %v"), "k.bz:3:23: the value stored is bool, not f32");
   refused(in_loop("store %b1[0], %s0 %v = load %b0[%i * 1] store %b1[3], %v"), "all lanes store to one place");
+  std::string never = in_loop("%v = load %b0[%i * 1] store %b1[3], %v");
+  refused(never, "all lanes store to one place");
+  refused(never.replace(never.find(" in n "), 6, " in 0 "), "no error");  // nothing is stored
   refused(in_loop("%v = load %b1[%i * 2] store %b1[%i * 1], %v"), "buffer 1 is written, and read at another index than a store's");
   refused(in_loop("for serial %j in n step 4 {}"), "a vector loop stands inside of another");
   refused(in_loop("for serial %j in %i {}"), "an extent differs between lanes");
