@@ -1,6 +1,7 @@
 // Datasets, samplers and loaders: orders under a seed as PyTorch 2.15 gives them; worker threads.
 #include "braze/data.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <fstream>
@@ -131,7 +132,13 @@ TEST_CASE("data: workers keep the order, and work at the same time") {
     CHECK(all == arange(48).to_vector<std::int64_t>());
     return took;
   };
-  CHECK(seconds(0) > 2.5 * seconds(4));
+  // The quickest of some runs of each, by turns: a busy machine slows single runs, and more of those with many threads.
+  double alone = seconds(0), together = seconds(4);
+  for (int more = 0; more < 8 && alone < 3.5 * together; ++more) {
+    alone = std::min(alone, seconds(0));
+    together = std::min(together, seconds(4));
+  }
+  CHECK(alone > 3 * together);
 }
 
 TEST_CASE("data: a worker's exception comes where its batch would have, and no thread is left behind") {

@@ -42,9 +42,16 @@ def seconds(run):
 
 
 def test_workers_are_faster_and_keep_the_order():
-    alone, slow = seconds(lambda: batches(D.DataLoader(Slow(), batch_size=5)))
-    together, fast = seconds(lambda: batches(D.DataLoader(Slow(), batch_size=5, num_workers=4)))
-    assert alone == together == [list(range(i, i + 5)) for i in range(0, 120, 5)]
+    # The quickest of some runs of each, by turns: a busy machine slows single runs, and more of those with many threads.
+    slow = fast = float("inf")
+    for _ in range(6):
+        alone, took = seconds(lambda: batches(D.DataLoader(Slow(), batch_size=5)))
+        slow = min(slow, took)
+        together, took = seconds(lambda: batches(D.DataLoader(Slow(), batch_size=5, num_workers=4)))
+        fast = min(fast, took)
+        assert alone == together == [list(range(i, i + 5)) for i in range(0, 120, 5)]
+        if slow > 3.5 * fast:
+            break
     assert slow > 3 * fast, f"4 workers take {fast:.3f} s where one takes {slow:.3f} s"
     assert not workers()
 
