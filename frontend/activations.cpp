@@ -13,54 +13,32 @@
 
 namespace braze::nn::functional {
 
-namespace {
-
-// One factor an element, which a forward pass may keep in the place of what it is made of.
-class GeluGradient final : public CustomGradient {
- public:
-  GeluGradient(const Tensor& x, const Tensor& wide, const Tensor& shifted)
-      : type_(x.dtype()), x_(read(checked(wide), {})), shifted_(read(checked(shifted), {})) {
-    inputs.push_back(read(checked(x), {}));
-  }
-
-  std::string name() const override { return "GeluBackward0"; }
-  bool is_shortcut() const override { return true; }
-  bool reads_values() const override { return true; }
-  void release() override {
-    x_ = shifted_ = {};
-    inputs.clear();
-  }
-
-  std::vector<engine::Value> pull(std::span<const engine::Value> cotangents) override {
-    constexpr double height = std::numbers::inv_sqrtpi / std::numbers::sqrt2;  // of the normal density: 1 / sqrt(2 pi)
-    const Tensor x = wrap(x_), g = wrap(cotangents[0]).to(x.dtype());
-    const Tensor slope = 0.5 * wrap(shifted_) + x * (exp(x * x * -0.5) * height);
-    return {read(checked((g * slope).to(type_)), {})};
-  }
-
- private:
-  DType type_;
-  engine::Value x_, shifted_;  // 1 + erf(x / sqrt(2))
-};
-
-}  // namespace
-
-// PyTorch's vector kernel by erf gives NaN at both infinities: 0 * x adds it, and keeps every other value as it is.
+// PyTorch's kernel by erf for f32 and bf16 gives NaN at both infinities: 0 * x adds it, and keeps every other value as it is.
 Tensor gelu(const In& input, std::string_view approximate) {
   const GradientScope scope(GradientName::GeluBackward0);
   require(approximate == "none" || approximate == "tanh", "approximate argument must be either none or tanh.");
   Tensor wide, shifted;
+  const DType type = input.is_scalar() ? DType::f64 : input.tensor().dtype();
+  const bool nan_at_infinity = type == DType::f32 || type == DType::bf16;
   const Tensor result = map_floating("GeluKernelImpl", input, [&](const Tensor& x) {
     if (approximate == "none") {
       wide = x;
       shifted = 1 + erf(x * (1 / std::numbers::sqrt2));
-      return 0.5 * x * shifted + 0 * x;
+      const Tensor half = 0.5 * x * shifted;
+      return nan_at_infinity ? half + 0 * x : half;
     }
     constexpr double beta = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;  // sqrt(2 / pi)
     return 0.5 * x * (1 + tanh(beta * (x + 0.044715 * (x * x * x))));
   });
   if (!shifted.defined() || input.is_scalar() || !is_grad_enabled() || !input.tensor().requires_grad()) return result;
-  return with_shortcut(result, new GeluGradient(input.tensor(), wide, shifted));
+  // One factor an element, which a forward pass may keep in the place of what it is made of.
+  const auto pull = [type](const Tensor& gradient, std::span<const Tensor> saved) -> std::vector<Tensor> {
+    constexpr double height = std::numbers::inv_sqrtpi / std::numbers::sqrt2;  // of the normal density: 1 / sqrt(2 pi)
+    const Tensor x = saved[0], g = gradient.to(x.dtype());
+    const Tensor slope = 0.5 * saved[1] + x * (exp(x * x * -0.5) * height);
+    return {(g * slope).to(type)};
+  };
+  return with_shortcut(result, {"GeluBackward0", {input.tensor()}, {wide, shifted}, pull});
 }
 
 Tensor silu(const In& x) {

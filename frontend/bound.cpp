@@ -4,7 +4,9 @@
 #include <array>
 
 #include "braze/autograd.h"
+#include "frontend/autograd/replay.h"
 #include "frontend/autograd/tracking.h"
+#include "frontend/engine/failures.h"
 
 namespace braze {
 
@@ -138,6 +140,7 @@ class Freed final : public CustomGradient {
  public:
   Freed(std::string name, const engine::TypeRef& type) : name_(std::move(name)) { outputs.push_back(type); }
   std::vector<engine::Value> pull(std::span<const engine::Value>) override { return {}; }
+  std::vector<engine::Value> push(std::span<const engine::Value>) override { return {engine::Value()}; }
   std::string name() const override { return name_; }
 
  private:
@@ -187,6 +190,24 @@ const Bound::Variant& Bound::variant(bool overwrites) const {
   return found;
 }
 
+void Bound::complain(std::span<const Tensor> arguments) const {
+  const NoGradGuard off;
+  std::vector<engine::Value> stand_ins;
+  std::vector<Replacement> now;
+  for (const Source& source : sources) {
+    if (!source.stand_in) continue;
+    stand_ins.push_back(source.stand_in);
+    now.push_back({value_of(source, arguments), false});
+  }
+  const Trail trail(roots, stand_ins);
+  for (const engine::Node* node : trail.dependent()) {
+    const char* text = engine::complaint(node);
+    if (!text) continue;
+    const Tensor wrong = wrap(replay({&node->in()[0], 1}, stand_ins, now)[0].value);
+    require(!static_cast<bool>(wrong.any()), "{} (recorded at {})", text, ir::text(node->location()));
+  }
+}
+
 void Bound::run(std::span<const Tensor> arguments, std::span<const NotedUpdate::Rehearsed> rehearsed, std::span<Tensor> out) const {
   for (const Precondition& p : preconditions) p.look(on_storage(storage_of(p.home, arguments, {}), p.type, p.geometry));
   evaluate_sources(*this, arguments);
@@ -202,8 +223,10 @@ void Bound::run(std::span<const Tensor> arguments, std::span<const NotedUpdate::
   if (!roots.empty()) {
     const Variant& program = variant(overwrites);
     std::vector<std::uint64_t> space;
-    engine::throw_failure(program.compiled->executable->run(inputs, program.symbols, scalars_of(*this, rehearsed, space), outputs),
-                          program.compiled->executable->program());
+    const runtime::Failure failure =
+        program.compiled->executable->run(inputs, program.symbols, scalars_of(*this, rehearsed, space), outputs);
+    if (failure.fault == ir::Fault::index_out_of_range) complain(arguments);
+    engine::throw_failure(failure, program.compiled->executable->program());
   }
   const auto is_shared = [&](std::size_t i) { return value_of(sources[i], arguments)->shared.load(std::memory_order_relaxed); };
   Some<engine::Value> value_space(outputs.size());

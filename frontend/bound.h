@@ -28,7 +28,7 @@ struct Source {
   enum class Kind { argument, captured, fixed } kind;
   std::size_t argument = 0;
   StoragePointer captured;
-  engine::Value fixed;
+  engine::Value fixed, stand_in;  // it stands for what is not fixed in `roots`
 };
 
 // Where a storage lives that a result or a gradient refers to.
@@ -129,6 +129,8 @@ struct Bound {
   // What the updates pass to this call; false where they are not what was traced.
   bool rehearse(std::vector<NotedUpdate::Rehearsed>& out) const;
   const Variant& variant(bool overwrites) const;
+  // Throws what a check among the ops says of this call's values, if one refuses them.
+  void complain(std::span<const Tensor> arguments) const;
   void run(std::span<const Tensor> arguments, std::span<const NotedUpdate::Rehearsed> rehearsed, std::span<Tensor> out) const;
 
   mutable std::mutex building;

@@ -93,66 +93,33 @@ Tensor convolve_all(const Tensor& windows, const Tensor& weight, std::size_t ran
   return columns.result(batched_dot(columns.rows(weight), columns.of(windows)), sizes);
 }
 
-// The gradient in the input as a convolution of the result's with the kernel reversed. That of the ops is a matrix of columns, which has each
-// element as often as windows do, and their sum; transforms, which go op by op, take that.
-class ConvolutionGradient final : public CustomGradient {
- public:
-  ConvolutionGradient(const Tensor& x, const Tensor& padded, const Tensor& weight, const Tensor& bias, const Windows& w,
-                      const Around& around, std::int64_t groups)
-      : windows_(w), around_(around), groups_(groups), padded_(read(checked(padded), {})), weight_(read(checked(weight), {})) {
-    inputs.push_back(read(checked(x), {}));
-    inputs.push_back(weight.requires_grad() ? weight_ : engine::Value());
-    inputs.push_back(bias.defined() && bias.requires_grad() ? read(checked(bias), {}) : engine::Value());
+// The gradient in the input as a convolution of the result's with the kernel reversed: each element of the input meets the places of the
+// kernel in reverse. That of the ops is a matrix of columns, which has each element as often as windows do, and their sum.
+Tensor in_input(const Tensor& g, const Tensor& weight, const Windows& w, const Around& before, std::int64_t groups) {
+  const std::int64_t filters = weight.size(0) / groups, channels = weight.size(1);
+  const Tensor grouped = weight.flip(kernel_dims(w.rank())).unflatten(0, {groups, filters}).transpose(1, 2);
+  Around around;
+  for (std::size_t i = 0; i < w.rank(); ++i) {
+    around.low.push_back(w.reach(i) - 1 - before.low[i]);
+    around.high.push_back(w.reach(i) - 1 - before.high[i]);
   }
+  Sizes sizes{groups * channels, filters};
+  sizes.insert(sizes.end(), w.kernel.begin(), w.kernel.end());
+  return convolve(g, grouped.reshape(sizes), {}, w, around, groups);
+}
 
-  std::string name() const override { return "ConvolutionBackward0"; }
-  bool is_shortcut() const override { return true; }
-  bool reads_values() const override { return true; }
-  void release() override {
-    padded_ = weight_ = {};
-    inputs.clear();
-  }
+Tensor in_weight(const Tensor& g, const Tensor& padded, const Tensor& weight, const Windows& w, std::int64_t groups) {
+  const Tensor windows = windows_of(padded, w, windows_along(padded, w));
+  const Columns columns(windows, weight, groups);
+  const Tensor each = batched_dot(columns.product(g), columns.of(windows).transpose(-1, -2));
+  return (columns.shared ? each : each.sum(0)).reshape(weight.sizes());
+}
 
-  std::vector<engine::Value> pull(std::span<const engine::Value> cotangents) override {
-    const Tensor g = wrap(cotangents[0]), weight = wrap(weight_);
-    return {read(checked(in_input(g, weight)), {}), inputs[1] ? read(checked(in_weight(g, weight)), {}) : engine::Value(),
-            inputs[2] ? read(checked(in_bias(g)), {}) : engine::Value()};
-  }
-
- private:
-  // Each element of the input meets the places of the kernel in reverse.
-  Tensor in_input(const Tensor& g, const Tensor& weight) const {
-    const std::int64_t filters = weight.size(0) / groups_, channels = weight.size(1);
-    const Tensor grouped = weight.flip(kernel_dims(windows_.rank())).unflatten(0, {groups_, filters}).transpose(1, 2);
-    Around around;
-    for (std::size_t i = 0; i < windows_.rank(); ++i) {
-      around.low.push_back(windows_.reach(i) - 1 - around_.low[i]);
-      around.high.push_back(windows_.reach(i) - 1 - around_.high[i]);
-    }
-    Sizes sizes{groups_ * channels, filters};
-    sizes.insert(sizes.end(), windows_.kernel.begin(), windows_.kernel.end());
-    return convolve(g, grouped.reshape(sizes), {}, windows_, around, groups_);
-  }
-
-  Tensor in_weight(const Tensor& g, const Tensor& weight) const {
-    const Tensor padded = wrap(padded_);
-    const Tensor windows = windows_of(padded, windows_, windows_along(padded, windows_));
-    const Columns columns(windows, weight, groups_);
-    const Tensor each = batched_dot(columns.product(g), columns.of(windows).transpose(-1, -2));
-    return (columns.shared ? each : each.sum(0)).reshape(weight.sizes());
-  }
-
-  Tensor in_bias(const Tensor& g) const {
-    Sizes dims = kernel_dims(windows_.rank());
-    dims.push_back(0);
-    return g.sum(dims);
-  }
-
-  Windows windows_;
-  Around around_;
-  std::int64_t groups_;
-  engine::Value padded_, weight_;
-};
+Tensor in_bias(const Tensor& g, const Windows& w) {
+  Sizes dims = kernel_dims(w.rank());
+  dims.push_back(0);
+  return g.sum(dims);
+}
 
 // Whether the gradient in the input is taken as a convolution: it multiplies at each place of the input, where the columns do at each of
 // the result, and few channels leave most rows of the product's tiles empty.
@@ -177,7 +144,12 @@ Tensor convolve(const Tensor& x, const Tensor& weight, const Tensor& bias, const
   const Tensor sum = chain ? convolve_channels(windows, weight, w.rank()) : convolve_all(windows, weight, w.rank(), groups);
   const Tensor result = bias.defined() ? sum + along_channels(bias, w.rank()) : sum;
   if (chain || !is_grad_enabled() || !x.requires_grad() || !has_shortcut(x, weight, w, out)) return result;
-  return with_shortcut(result, new ConvolutionGradient(x, padded, weight, bias, w, around, groups));
+  const bool of_weight = weight.requires_grad(), of_bias = bias.defined() && bias.requires_grad();
+  const auto pull = [=](const Tensor& g, std::span<const Tensor> saved) -> std::vector<Tensor> {
+    return {in_input(g, saved[1], w, around, groups), of_weight ? in_weight(g, saved[0], saved[1], w, groups) : Tensor(),
+            of_bias ? in_bias(g, w) : Tensor()};
+  };
+  return with_shortcut(result, {"ConvolutionBackward0", {x, weight, bias}, {padded, weight}, pull});
 }
 
 }  // namespace braze

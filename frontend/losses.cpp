@@ -97,34 +97,6 @@ namespace {
 
 Tensor beyond(const Tensor& x) { return logical_not(logical_and(x >= 0, x <= 1)); }
 
-// PyTorch's, which is finite where a probability is 0 or 1.
-class BinaryCrossEntropyGradient final : public CustomGradient {
- public:
-  BinaryCrossEntropyGradient(const Tensor& x, const Tensor& t) : x_(read(checked(x), {})), t_(read(checked(t), {})) {
-    inputs.push_back(x.requires_grad() ? x_ : engine::Value());
-    inputs.push_back(t.requires_grad() ? t_ : engine::Value());
-  }
-
-  std::string name() const override { return "BinaryCrossEntropyBackward0"; }
-  bool is_shortcut() const override { return true; }
-  bool reads_values() const override { return true; }
-  void release() override {
-    x_ = t_ = {};
-    inputs.clear();
-  }
-
-  std::vector<engine::Value> pull(std::span<const engine::Value> cotangents) override {
-    const Tensor g = wrap(cotangents[0]), x = wrap(x_), t = wrap(t_);
-    std::vector<engine::Value> gradients(2);
-    if (inputs[0]) gradients[0] = read(checked(g * (x - t) / maximum((1 - x) * x, 1e-12)), {});
-    if (inputs[1]) gradients[1] = read(checked(g * (maximum(log1p(-x), -100) - maximum(log(x), -100))), {});
-    return gradients;
-  }
-
- private:
-  engine::Value x_, t_;
-};
-
 // x, of which no element is `wrong`: PyTorch looks at each.
 Tensor checked_elements(const Tensor& x, const Tensor& wrong, const char* complaint) {
   const engine::Value index = read(checked(wrong.to(DType::i64)), here());
@@ -152,8 +124,14 @@ Tensor binary_cross_entropy(const In& input, const Tensor& target, const Tensor&
     const Tensor x = checked_elements(given, x_beyond, "all elements of input should be between 0 and 1");
     const Tensor t = checked_elements(expected, t_beyond, "all elements of target should be between 0 and 1");
     Tensor each = (t - 1) * maximum(log1p(-x), -100) - t * maximum(log(x), -100);
-    if (is_grad_enabled() && (x.requires_grad() || t.requires_grad()))
-      each = with_shortcut(each, new BinaryCrossEntropyGradient(x, t));
+    const bool of_x = x.requires_grad(), of_t = t.requires_grad();
+    // PyTorch's gradient, which is finite where a probability is 0 or 1.
+    const auto pull = [of_x, of_t](const Tensor& g, std::span<const Tensor> saved) -> std::vector<Tensor> {
+      const Tensor &x = saved[0], &t = saved[1];
+      return {of_x ? g * (x - t) / maximum((1 - x) * x, 1e-12) : Tensor(),
+              of_t ? g * (maximum(log1p(-x), -100) - maximum(log(x), -100)) : Tensor()};
+    };
+    if (is_grad_enabled() && (of_x || of_t)) each = with_shortcut(each, {"BinaryCrossEntropyBackward0", {x, t}, {x, t}, pull});
     return reduced(weight.defined() ? each * weight : each, reduction);
   });
 }

@@ -27,51 +27,27 @@ bool has_padding(const Windows& w) {
   return std::any_of(w.padding.begin(), w.padding.end(), [](std::int64_t p) { return p > 0; });
 }
 
-// Each window's gradient goes to its greatest element; that of the ops would go back through every comparison. Places are kept as a byte each.
-class MaximaGradient final : public CustomGradient {
- public:
-  MaximaGradient(const Tensor& x, const Tensor& places, const Windows& w, const Around& around)
-      : windows_(w), around_(around), size_(spatial_sizes(x)), places_(read(checked(places), {})) {
-    inputs.push_back(read(checked(x), {}));
+// The gradient of the windows' maxima to the elements of an input of these sizes.
+Tensor to_places(Tensor g, Tensor places, const Windows& w, const Around& around, const Dims& sizes) {
+  Sizes kernel(w.kernel.begin(), w.kernel.end());
+  std::int64_t count = 1;
+  for (const std::int64_t k : w.kernel) {
+    g = g.unsqueeze(2);
+    places = places.unsqueeze(2);
+    count *= k;
   }
-
-  std::string name() const override {
-    return windows_.rank() == 3 ? "MaxPool3DWithIndicesBackward0" : "MaxPool2DWithIndicesBackward0";
-  }
-  bool is_shortcut() const override { return true; }
-  bool reads_values() const override { return true; }
-  void release() override {
-    places_ = {};
-    inputs.clear();
-  }
-
-  std::vector<engine::Value> pull(std::span<const engine::Value> cotangents) override {
-    Tensor g = wrap(cotangents[0]), places = wrap(places_);
-    Sizes kernel(windows_.kernel.begin(), windows_.kernel.end());
-    std::int64_t count = 1;
-    for (const std::int64_t k : windows_.kernel) {
-      g = g.unsqueeze(2);
-      places = places.unsqueeze(2);
-      count *= k;
-    }
-    for (std::size_t i = 0; i < windows_.rank(); ++i) kernel.push_back(1);
-    const Tensor values = where(places == arange(count).to(DType::u8).reshape(kernel), g, zeros({}, {g.dtype()}));
-    return {read(checked(sum_windows(values, windows_, around_, size_)), {})};
-  }
-
- private:
-  Windows windows_;
-  Around around_;
-  Dims size_;
-  engine::Value places_;
-};
+  for (std::size_t i = 0; i < w.rank(); ++i) kernel.push_back(1);
+  const Tensor values = where(places == arange(count).to(DType::u8).reshape(kernel), g, zeros({}, {g.dtype()}));
+  return sum_windows(values, w, around, sizes);
+}
 
 }  // namespace
 
 Tensor maxima_of_few(const Tensor& x, const Tensor& windows, const Windows& w, const Around& around) {
   const std::size_t rank = w.rank();
   const Dims both = spatial_sizes(windows);
-  const Tensor start = has_padding(w) ? first_inside(w, Dims(both.begin() + rank, both.end())) : zeros({}, {DType::u8});
+  const bool padded = has_padding(w);
+  const Tensor start = padded ? first_inside(w, Dims(both.begin() + rank, both.end())) : zeros({}, {DType::u8});
   Tensor best, place;
   for_each_place(windows, rank, [&](std::int64_t n, const Tensor& at) {
     if (n == 0) {
@@ -79,11 +55,19 @@ Tensor maxima_of_few(const Tensor& x, const Tensor& windows, const Windows& w, c
       place = start;
       return;
     }
-    const Tensor wins = (at > best) | isnan(at);
+    Tensor wins = (at > best) | isnan(at);
+    if (padded)
+      wins = wins | (start == full({}, n, {DType::u8}));  // nothing inside is less than the padding, but as small it may be
     best = where(wins, at, best);
     place = where(wins, full({}, n, {DType::u8}), place);
   });
-  return with_shortcut(best.contiguous(), new MaximaGradient(x, place.expand(best.sizes()), w, around));
+  // Each window's gradient goes to its greatest element; that of the ops would go back through every comparison. Places are kept as a byte
+  // each.
+  const auto pull = [w, around, sizes = spatial_sizes(x)](const Tensor& g, std::span<const Tensor> saved) -> std::vector<Tensor> {
+    return {to_places(g, saved[0], w, around, sizes)};
+  };
+  const char* name = rank == 3 ? "MaxPool3DWithIndicesBackward0" : "MaxPool2DWithIndicesBackward0";
+  return with_shortcut(best.contiguous(), {name, {x}, {place.expand(best.sizes())}, pull});
 }
 
 }  // namespace braze

@@ -319,7 +319,7 @@ Adaptive adaptive_windows(const Tensor& x, const Dims& out) {
       for (std::int64_t o = 0; o < out[i]; ++o)
         at.push_back(std::min(adaptive_start(o, out[i], a.size[i]) + k, adaptive_stop(o, out[i], a.size[i]) - 1));
     a.positions.push_back(from_data(at.data(), {longest, out[i]}));
-    a.alike &= out[i] == 0 || (uniform(a.counts[i]) && a.size[i] % out[i] == 0);
+    a.alike &= uniform(a.counts[i]) && a.size[i] % out[i] == 0;
     w.kernel.push_back(longest);
     w.stride.push_back(longest);
     w.padding.push_back(0);
@@ -341,12 +341,28 @@ Adaptive adaptive_windows(const Tensor& x, const Dims& out) {
   return a;
 }
 
+bool any_empty(const Dims& out) {
+  return std::any_of(out.begin(), out.end(), [](std::int64_t n) { return n == 0; });
+}
+
+// No window at all, and so nothing of x.
+Tensor no_windows(const Tensor& x, const Dims& out) {
+  Sizes sizes{x.size(0), x.size(1)};
+  sizes.insert(sizes.end(), out.begin(), out.end());
+  return x.flatten(2).narrow(2, 0, 0).reshape(sizes).clone(MemoryFormat::contiguous);
+}
+
 Maxima adaptive_max_pool(std::string_view name, std::size_t rank, const In& input, SizesView output_size, bool indices) {
   const GradientScope scope(rank == 2 ? GradientName::AdaptiveMaxPool2DBackward0 : GradientName::None);
   const SourceLine line(input.where());
   const Batched x = pooled_input(name, tensor_argument(input, name, "input"), rank);
   if (!is_float(x.tensor.dtype())) not_implemented_for("adaptive_max_pool2d", x.tensor.dtype());
-  const Adaptive a = adaptive_windows(x.tensor, adaptive_sizes(name, output_size, x.tensor, rank));
+  const Dims out = adaptive_sizes(name, output_size, x.tensor, rank);
+  if (any_empty(out)) {
+    const Tensor none = no_windows(x.tensor, out);
+    return {x.result(none), x.result(none.detach().to(DType::i64))};
+  }
+  const Adaptive a = adaptive_windows(x.tensor, out);
   const Tensor values = maxima_of(a.windows, rank);
   const bool differentiated = is_differentiated(x.tensor);
   if (!indices && !differentiated) return {x.result(values), {}};
@@ -368,6 +384,7 @@ Tensor adaptive_avg_pool(std::string_view name, std::size_t rank, const In& inpu
   const Batched x = pooled_input(name, tensor_argument(input, name, "input"), rank);
   if (!is_float(x.tensor.dtype())) not_implemented_for("adaptive_avg_pool2d", x.tensor.dtype());
   const Dims out = adaptive_sizes(name, output_size, x.tensor, rank);
+  if (any_empty(out)) return x.result(no_windows(x.tensor, out));
   return x.result(in_compute_type(x.tensor, [&](const Tensor& wide) {
     Adaptive a = adaptive_windows(wide, out);
     Tensor count = tensor(1);

@@ -8,7 +8,7 @@
 #include <random>
 
 #include "braze/functions.h"
-#include "frontend/autograd/batch_draws.h"
+#include "frontend/autograd/mapping.h"
 #include "frontend/autograd/names.h"
 #include "frontend/autograd/trace_notes.h"
 #include "frontend/philox.h"
@@ -42,7 +42,7 @@ engine::Value parameter(const In& value, DType type, const Dims& sizes, ir::Loca
 
 engine::Value draw(Kind kind, DType type, const Dims& sizes, const engine::Value& a, const engine::Value& b, Generator* generator,
                    ir::Location where) {
-  if (BatchDraws* batch = BatchDraws::active()) {
+  if (Mapping* batch = Mapping::innermost()) {
     const auto again = [&](const Dims& n, const engine::Value& x, const engine::Value& y) {
       return draw(kind, type, n, x, y, generator, where);
     };
@@ -350,18 +350,32 @@ Tensor poisson(const In& rate, RandomOptions options) {
   return out;
 }
 
+namespace {
+
+// Whether it is so for all elements, also for those of a vmap.
+bool holds(const Tensor& condition) {
+  const engine::Value all = read(checked(condition.all()), {});
+  const Mapping* mapping = Mapping::innermost();
+  if (!mapping || engine::known(all)) return static_cast<bool>(wrap(all));
+  const Mapping::Outside scope(*mapping);
+  return holds(wrap(mapping->outside({&all, 1})[0].value));
+}
+
+}  // namespace
+
 Tensor multinomial(const In& weights, std::int64_t samples, bool replacement, RandomOptions options) {
   const std::source_location& where = weights.where();
   const Tensor& w = weights.tensor();
   require(is_float(w.dtype()), "multinomial only supports floating-point dtypes for input, got: {}", info(w.dtype()).scalar_name);
   require(w.dim() == 1 || w.dim() == 2, "prob_dist must be 1 or 2 dim");
+  if (const Mapping* mapping = Mapping::innermost()) mapping->require_drawable(read(checked(w), location(where)));
   require(samples > 0, "cannot sample n_sample <= 0 samples");
   const std::int64_t categories = w.size(-1);
   require(replacement || samples <= categories, "cannot sample n_sample > prob_dist.size(-1) samples without replacement");
-  require(static_cast<bool>(logical_and(In(isfinite(weights)), In(ge(weights, In(0, where)))).all()),
+  require(holds(logical_and(In(isfinite(weights)), In(ge(weights, In(0, where))))),
           "probability tensor contains either `inf`, `nan` or element < 0");
   const Tensor total = w.sum(-1, true, {}, where);
-  require(static_cast<bool>(gt(In(total), In(0)).all()), "invalid multinomial distribution (sum of probabilities <= 0)");
+  require(holds(gt(In(total), In(0))), "invalid multinomial distribution (sum of probabilities <= 0)");
   if (!replacement || samples == 1) {
     // The largest of weights over exponentials: Efraimidis and Spirakis, as ATen does.
     Tensor race = like(w);

@@ -22,36 +22,6 @@ Shifted shift_by_max(const Tensor& wide, std::int64_t axis) {
   return {shifted, exponentials, exponentials.sum(axis, true)};
 }
 
-// By the result alone: the exponentials need not last.
-class SoftmaxGradient final : public CustomGradient {
- public:
-  SoftmaxGradient(const Tensor& x, const Tensor& result, std::int64_t dim)
-      : type_(x.dtype()), dim_(dim), result_(read(checked(result), {})) {
-    inputs.push_back(read(checked(x), {}));
-  }
-
-  std::string name() const override { return "SoftmaxBackward0"; }
-  bool is_shortcut() const override { return true; }
-  bool reads_values() const override { return true; }
-  void release() override {
-    result_ = {};
-    inputs.clear();
-  }
-
-  std::vector<engine::Value> pull(std::span<const engine::Value> cotangents) override {
-    const Tensor g = widened(wrap(cotangents[0])), y = widened(wrap(result_));
-    const auto mean = [&](const Tensor& x) { return (x * y).sum(dim_, true); };
-    // Of cotangents that are nearly alike the distances from their mean count, which rounding of the mean would drown: it is taken twice.
-    const Tensor distance = g - mean(g), rest = mean(distance);
-    return {read(checked(((distance - where(isnan(rest), 0, rest)) * y).to(type_)), {})};
-  }
-
- private:
-  DType type_;
-  std::int64_t dim_;
-  engine::Value result_;
-};
-
 // What softmax and log_softmax share: conversion before, `finish` over the shifted values, shape and dtype after.
 template <class F>
 Tensor over_rows(std::string_view function, const In& x, std::int64_t dim, std::optional<DType> dtype, F finish) {
@@ -77,7 +47,15 @@ Tensor softmax(const In& x, std::int64_t dim, std::optional<DType> dtype) {
   const GradientScope scope(GradientName::SoftmaxBackward0);
   const Tensor y = over_rows("softmax", x, dim, dtype, [](const Shifted& s) { return div(s.exponentials, s.total); });
   if (!is_grad_enabled() || !x.tensor().requires_grad() || y.numel() == 0) return y;
-  return with_shortcut(y, new SoftmaxGradient(x.tensor().to(y.dtype()), y, dim));
+  // By the result alone: the exponentials need not last.
+  const auto pull = [type = y.dtype(), dim](const Tensor& gradient, std::span<const Tensor> saved) -> std::vector<Tensor> {
+    const Tensor g = widened(gradient), result = widened(saved[0]);
+    const auto mean = [&](const Tensor& t) { return (t * result).sum(dim, true); };
+    // Of cotangents that are nearly alike the distances from their mean count, which rounding of the mean would drown: it is taken twice.
+    const Tensor distance = g - mean(g), rest = mean(distance);
+    return {((distance - where(isnan(rest), 0, rest)) * result).to(type)};
+  };
+  return with_shortcut(y, {"SoftmaxBackward0", {x.tensor().to(y.dtype())}, {y}, pull});
 }
 
 Tensor log_softmax(const In& x, std::int64_t dim, std::optional<DType> dtype) {

@@ -178,11 +178,11 @@ Source Tracer::source_of(engine::Node* node, unsigned result, const Trace& trace
   for (const Trace::Captured& c : trace.all()) {
     if (c.placeholder.node() != node) continue;
     const Home home = home_of(*c.storage);
-    if (home.kind == Home::Kind::argument) return {Source::Kind::argument, home.number, {}, {}};
-    return {Source::Kind::captured, 0, home.captured, {}};
+    if (home.kind == Home::Kind::argument) return {Source::Kind::argument, home.number, {}, {}, c.placeholder};
+    return {Source::Kind::captured, 0, home.captured, {}, c.placeholder};
   }
   node->references.fetch_add(1, std::memory_order_relaxed);
-  return {Source::Kind::fixed, 0, {}, engine::Value::adopt(node, result)};
+  return {Source::Kind::fixed, 0, {}, engine::Value::adopt(node, result), {}};
 }
 
 std::vector<Tensor> stand_ins_for(std::span<const Tensor> arguments) {

@@ -5,7 +5,7 @@
 #include "braze/func.h"
 #include "braze/functions.h"
 #include "frontend/autograd/backward.h"
-#include "frontend/autograd/batch_draws.h"
+#include "frontend/autograd/mapping.h"
 #include "frontend/autograd/node_builder.h"
 #include "frontend/autograd/replay.h"
 #include "frontend/autograd/tracking.h"
@@ -48,6 +48,7 @@ Call call(const Function& f, std::span<const Tensor> arguments, std::string_view
     c.stand_ins.push_back(stand_in(v));
     c.arguments.push_back(wrap(c.stand_ins.back()));
   }
+  const DerivativeScope scope;
   c.results = f(c.arguments);
   return c;
 }
@@ -65,6 +66,7 @@ Tensors from_originals(const Call& c, std::span<const Value> values, bool last) 
   }
   std::vector<Replacement> originals;
   for (const Value& v : c.originals) originals.push_back({v, false});
+  Mapping::replace(c.stand_ins, originals);
   for (const Replacement& r : replay(values, c.stand_ins, originals)) out.push_back(wrap(r.value));
   return out;
 }
@@ -171,11 +173,10 @@ class Push {
 
   void through(Node& node) {
     if (!node.has(Node::differentiable)) return;  // a cut, or recorded without grad mode
+    if (const CustomOutput* output = own_derivative(node)) return through(node, *output);
     bool any = false;
     for (const Value& v : node.in()) any |= static_cast<bool>(of(v));
     if (!any) return;
-    require<NotImplementedError>(!has_own_derivative(node),
-                                 "jvp: forward mode through an autograd Function or a write without grad mode is not implemented");
     NodeBuilder builder(node.location());
     std::vector<ir::Expression> in, t;
     for (const Value& v : node.in()) {
@@ -202,7 +203,22 @@ class Push {
   }
 
  private:
+  void through(const Node& node, const CustomOutput& output) {
+    const auto [found, fresh] = customs_.try_emplace(output.custom);
+    if (fresh) {
+      bool any = false;
+      std::vector<Value> in;
+      for (const Value& v : output.custom->inputs) {
+        in.push_back(v ? of(v) : Value());
+        any |= static_cast<bool>(in.back());
+      }
+      if (any) found->second = output.custom->push(in);
+    }
+    if (!found->second.empty() && found->second[output.number]) tangents_[&node] = {found->second[output.number]};
+  }
+
   std::unordered_map<const Node*, std::vector<Value>> tangents_;
+  std::unordered_map<const CustomGradient*, std::vector<Value>> customs_;
 };
 
 }  // namespace
@@ -258,14 +274,6 @@ std::int64_t batch_size(std::span<const Tensor> arguments, std::span<const std::
   return sizes[0];
 }
 
-struct MappingScope {
-  MappingScope() { ++engine::thread_state.mapping_depth; }
-  ~MappingScope() { --engine::thread_state.mapping_depth; }
-};
-
-// The default generator's state: another one after each draw.
-Value random_stream() { return read(checked(get_rng_state()), {}); }
-
 }  // namespace
 
 bool mapping() { return engine::thread_state.mapping_depth > 0; }
@@ -291,23 +299,19 @@ Tensors vmap(const Function& f, std::span<const Tensor> arguments, std::span<con
   }
   Tensors results;
   std::vector<Value> values;
+  std::vector<Replacement> whole;
   {
-    const Value stream = random_stream();
-    const engine::Tracing tracing;
-    const MappingScope scope;
-    std::optional<BatchDraws> draws;
-    if (randomness == Randomness::different) draws.emplace(size, stand_ins, replacements);
+    Mapping mapping(size, randomness, std::move(stand_ins), std::move(replacements));
     results = f(elements);
-    require(randomness != Randomness::error || stream == random_stream(),
-            "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' randomness "
-            "flags on vmap or perform the randomness operation out of vmap");
     values = values_of(results, "vmap");
+    const Mapping::Outside scope(mapping);
+    whole = mapping.outside(values);
   }
   require<ValueError>(out_dims.size() <= 1 || out_dims.size() == results.size(), "vmap: {} out_dims for {} results",
                       out_dims.size(), results.size());
   Tensors out;
   std::size_t i = 0;
-  for (const Replacement& r : replay(values, stand_ins, replacements, size)) {
+  for (const Replacement& r : whole) {
     Dims sizes{size};
     for (const std::int64_t n : sizes_of(values[i].type())) sizes.push_back(n);
     const std::int64_t dim = out_dims.empty() ? 0 : out_dims[out_dims.size() == 1 ? 0 : i];

@@ -16,15 +16,12 @@ thread_local UserGradient* running = nullptr;  // whose backward is being called
 
 class UserGradient final : public CustomGradient {
  public:
-  using Backward = std::function<std::vector<Tensor>(std::span<const Tensor>)>;
   struct Shape {
     DType type;
     Sizes sizes;
   };
 
-  UserGradient(std::span<const Tensor> in, std::span<const Tensor> out, std::string name, Backward backward,
-               std::function<void()> release, bool materialize)
-      : materialize_(materialize), name_(std::move(name)), backward_(std::move(backward)), release_(std::move(release)) {
+  UserGradient(std::span<const Tensor> in, std::span<const Tensor> out, OwnGradient own) : own_(std::move(own)) {
     for (const Tensor& t : in) {
       const bool wanted = t.defined() && t.requires_grad();
       inputs.push_back(wanted ? read_as(*t.impl(), t.dtype(), {}) : engine::Value());
@@ -34,23 +31,18 @@ class UserGradient final : public CustomGradient {
   }
 
   void add_output(const engine::Value& value) { outputs.push_back(value.type_ref()); }
-  std::string name() const override { return name_; }
+  std::string name() const override { return own_.name; }
   bool reads_values() const override { return true; }
   void release() override {
-    if (release_) std::exchange(release_, nullptr)();
+    if (own_.release) std::exchange(own_.release, nullptr)();
   }
 
   std::vector<engine::Value> pull(std::span<const engine::Value> cotangents) override {
-    std::vector<Tensor> gradients;
-    for (std::size_t k = 0; k < out_.size(); ++k)
-      gradients.push_back(cotangents[k]  ? wrap(cotangents[k], out_[k].type)
-                          : materialize_ ? zeros(out_[k].sizes, {out_[k].type})
-                                         : Tensor());
-    const std::vector<Tensor> found = call(gradients);
+    const std::vector<Tensor> found = call(own_.backward, given(cotangents, out_));
     // Too many are no error as long as they are undefined.
     bool fits = found.size() >= inputs.size();
     for (std::size_t k = inputs.size(); k < found.size(); ++k) fits = fits && !found[k].defined();
-    require(fits, "function {} returned an incorrect number of gradients (expected {}, got {})", name_, inputs.size(),
+    require(fits, "function {} returned an incorrect number of gradients (expected {}, got {})", own_.name, inputs.size(),
             found.size());
     std::vector<engine::Value> values(inputs.size());
     for (std::size_t k = 0; k < inputs.size(); ++k)
@@ -58,14 +50,44 @@ class UserGradient final : public CustomGradient {
     return values;
   }
 
+  std::vector<engine::Value> push(std::span<const engine::Value> tangents) override {
+    require<NotImplementedError>(
+        static_cast<bool>(own_.jvp),
+        "You must implement the jvp function for custom autograd.Function to use it with forward mode AD. ({})", own_.name);
+    const std::vector<Tensor> found = call(own_.jvp, given(tangents, in_));
+    require(found.size() == out_.size(), "Function's jvp returned an invalid number of forward gradients (expected {} but got {})",
+            out_.size(), found.size());
+    std::vector<engine::Value> values;
+    for (std::size_t k = 0; k < out_.size(); ++k) {
+      if (found[k].defined())
+        require<ShapeError>(
+            found[k].sizes() == out_[k].sizes,
+            "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+            "supported. Tensor is of size {} while the given forward gradient is of size {}.",
+            sizes_text(out_[k].sizes), sizes_text(found[k].sizes()));
+      values.push_back(found[k].defined() ? read_as(checked(found[k]), out_[k].type, {}) : engine::Value());
+    }
+    return values;
+  }
+
  private:
-  std::vector<Tensor> call(std::span<const Tensor> gradients) {
+  std::vector<Tensor> given(std::span<const engine::Value> values, std::span<const Shape> shapes) const {
+    std::vector<Tensor> tensors;
+    for (std::size_t k = 0; k < shapes.size(); ++k)
+      tensors.push_back(values[k] ? wrap(values[k], shapes[k].type)
+                        : own_.materialize && (is_float(shapes[k].type) || is_complex(shapes[k].type))
+                            ? zeros(shapes[k].sizes, {shapes[k].type})
+                            : Tensor());
+    return tensors;
+  }
+
+  std::vector<Tensor> call(const OwnGradient::Map& map, std::span<const Tensor> tensors) {
     struct Running {
       explicit Running(UserGradient* now) : before(std::exchange(running, now)) {}
       ~Running() { running = before; }
       UserGradient* before;
     } const scope(this);
-    return backward_(gradients);
+    return map(tensors);
   }
 
   // Of the input's sizes, where it is what the input would broadcast to.
@@ -84,28 +106,23 @@ class UserGradient final : public CustomGradient {
       }
       require<ShapeError>(fits,
                           "Function {} returned an invalid gradient at index {} - got {} but expected shape compatible with {}",
-                          name_, k, sizes_text(given), sizes_text(wanted));
+                          own_.name, k, sizes_text(given), sizes_text(wanted));
       gradient = (dims.empty() ? gradient : gradient.sum(dims)).reshape(wanted);
     }
     return read_as(checked(gradient), in_[k].type, {});
   }
 
-  bool materialize_;
-  std::string name_;
-  Backward backward_;
-  std::function<void()> release_;
+  OwnGradient own_;
   std::vector<Shape> in_, out_;
 };
 
 }  // namespace
 
-std::vector<Tensor> with_gradient(std::span<const Tensor> inputs, std::span<const Tensor> outputs, std::string name,
-                                  std::function<std::vector<Tensor>(std::span<const Tensor>)> backward,
-                                  std::function<void()> release, bool materialize) {
+std::vector<Tensor> with_gradient(std::span<const Tensor> inputs, std::span<const Tensor> outputs, OwnGradient gradient) {
   bool any = false;
   for (const Tensor& t : inputs) any = any || (t.defined() && t.requires_grad());
   if (!any || !is_grad_enabled()) return {outputs.begin(), outputs.end()};
-  auto* custom = new UserGradient(inputs, outputs, std::move(name), std::move(backward), std::move(release), materialize);
+  auto* custom = new UserGradient(inputs, outputs, std::move(gradient));
   std::vector<Tensor> results;
   for (std::uint32_t k = 0; k < outputs.size(); ++k) {
     const DType type = outputs[k].dtype();

@@ -39,8 +39,8 @@ class Trail {
   bool otherwise_ = false;
 };
 
-// The results with replacements[i] for stand_ins[i]; `size` is the batch's. Ops recorded without grad mode stay without derivative.
-// Throws NotImplementedError where a derivative that is no op's would be lost (autograd::Function).
+// The results with replacements[i] for stand_ins[i]; `size` is the batch's. Ops recorded without grad mode stay without derivative. A
+// derivative that is no op's (an autograd Function's) is that of the replaced values: replayed in turn when it is asked for.
 std::vector<Replacement> replay(std::span<const engine::Value> results, std::span<const engine::Value> stand_ins,
                                 std::span<const Replacement> replacements, std::int64_t size = 0);
 

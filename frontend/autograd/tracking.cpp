@@ -25,6 +25,10 @@ class Overwritten final : public CustomGradient {
     if (!constant_) return {reshape(cotangents[0], sizes, {})};
     return {expand(engine::constant(to_literal(0, type.dtype)), sizes, {})};
   }
+  std::vector<engine::Value> push(std::span<const engine::Value> tangents) override {
+    if (constant_) return {engine::Value()};
+    return {reshape(tangents[0], sizes_of(*outputs[0]), {})};
+  }
   std::string name() const override { return constant_ ? "FillBackward0" : "AliasBackward0"; }
   bool passes_on() const { return !constant_; }
 
@@ -43,6 +47,7 @@ class Replaced final : public CustomGradient {
     const ir::Type& type = inputs[0].type();
     return {expand(engine::constant(to_literal(0, type.dtype)), sizes_of(type), {}), cotangents[0]};
   }
+  std::vector<engine::Value> push(std::span<const engine::Value> tangents) override { return {tangents[1]}; }
   std::string name() const override { return through_view_ ? "CopySlices" : "CopyBackwards"; }
 
  private:
@@ -234,17 +239,62 @@ engine::Value owned_value(const engine::Value& value) {
 
 engine::Value constant_in(const engine::Value& value, const engine::Value& of) { return overwritten(of, value, true); }
 
-Tensor with_shortcut(const Tensor& composed, CustomGradient* shortcut) {
+namespace {
+
+class ShortcutGradient final : public CustomGradient {
+ public:
+  ShortcutGradient(Shortcut shortcut, engine::TypeRef result) : shortcut_(std::move(shortcut)) {
+    const auto value_of = [](const Tensor& t) { return t.defined() ? read(checked(t), {}) : engine::Value(); };
+    for (const Tensor& t : std::exchange(shortcut_.inputs, {}))
+      inputs.push_back(t.defined() && t.requires_grad() ? value_of(t) : engine::Value());
+    for (const Tensor& t : std::exchange(shortcut_.saved, {})) saved_.push_back(value_of(t));
+    outputs.push_back(std::move(result));
+  }
+  std::string name() const override { return shortcut_.name; }
+  bool is_shortcut() const override { return true; }
+  bool reads_values() const override { return true; }
+  void release() override {
+    saved_.clear();
+    inputs.clear();
+  }
+  std::vector<engine::Value> pull(std::span<const engine::Value> cotangents) override {
+    std::vector<Tensor> saved;
+    for (const engine::Value& v : saved_) saved.push_back(v ? wrap(v) : Tensor());
+    std::vector<engine::Value> gradients;
+    for (const Tensor& t : shortcut_.pull(wrap(cotangents[0]), saved))
+      gradients.push_back(t.defined() ? read(checked(t), {}) : engine::Value());
+    return gradients;
+  }
+  std::vector<engine::Value> push(std::span<const engine::Value>) override {
+    invariant(false, "forward mode goes by the ops, not by the shortcut {}", shortcut_.name);
+    return {};
+  }
+
+ private:
+  Shortcut shortcut_;
+  std::vector<engine::Value> saved_;
+};
+
+}  // namespace
+
+Tensor with_shortcut(const Tensor& composed, Shortcut shortcut) {
   const engine::Value value = read(checked(composed), {});
-  shortcut->outputs.push_back(value.type_ref());
-  auto* output = new CustomOutput(shortcut, 0);
-  shortcut->drop();
+  auto* custom = new ShortcutGradient(std::move(shortcut), value.type_ref());
+  auto* output = new CustomOutput(custom, 0);
+  custom->drop();
   return wrap(engine::identity(value, true, output));
 }
 
-bool has_own_derivative(const engine::Node& node) {
+const CustomOutput* own_derivative(const engine::Node& node) {
   const auto* output = dynamic_cast<const CustomOutput*>(node.gradient());
-  return output && !output->custom->is_shortcut();
+  return output && !output->custom->is_shortcut() ? output : nullptr;
+}
+
+const engine::Value* source_of_derivative(const engine::Node& node, std::size_t number) {
+  if (number < node.operand_count) return &node.in()[number];
+  number -= node.operand_count;
+  const CustomOutput* own = own_derivative(node);
+  return own && number < own->custom->inputs.size() ? &own->custom->inputs[number] : nullptr;
 }
 
 Tensor tensor_data(const Tensor& x) {

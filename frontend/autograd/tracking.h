@@ -66,6 +66,8 @@ class CustomGradient : public engine::Gradient {
   std::vector<engine::TypeRef> outputs;
   // From the outputs' cotangents (none where there is none) to the inputs'.
   virtual std::vector<engine::Value> pull(std::span<const engine::Value> cotangents) = 0;
+  // From the inputs' tangents to the outputs', likewise.
+  virtual std::vector<engine::Value> push(std::span<const engine::Value> tangents) = 0;
   virtual std::string name() const = 0;
   virtual bool reads_values() const { return false; }  // a second backward is an error
   virtual void release() {}                            // what it saved
@@ -82,11 +84,20 @@ class CustomOutput final : public engine::Gradient {
   const std::uint32_t number;
 };
 
-// `composed`, with the gradient of a shortcut, which it takes over.
-Tensor with_shortcut(const Tensor& composed, CustomGradient* shortcut);
+// A cheaper way back than the ops' own, which gives the same gradients. Who goes op by op (jvp, vmap) never sees it.
+struct Shortcut {
+  std::string name;
+  std::vector<Tensor> inputs;  // gradients go to those that require grad
+  std::vector<Tensor> saved;   // until the graph is freed
+  // From the result's gradient to the inputs', undefined where none is asked for.
+  std::function<std::vector<Tensor>(const Tensor& gradient, std::span<const Tensor> saved)> pull;
+};
+Tensor with_shortcut(const Tensor& composed, Shortcut shortcut);
 
-// Whether a node's derivative is not what its op says: who goes op by op would miss it.
-bool has_own_derivative(const engine::Node& node);
+// Where a node's derivative is not what its op says: who goes op by op would miss it.
+const CustomOutput* own_derivative(const engine::Node& node);
+// What a node's derivative goes back to, one after another: its operands, and the inputs of a derivative of its own; none after the last.
+const engine::Value* source_of_derivative(const engine::Node& node, std::size_t number);
 
 // A flag of nodes, beside Node's own: an identity that a storage holds instead of its operand. It is the operand's step, not one of its own.
 inline constexpr std::uint8_t same_step = 32;

@@ -47,12 +47,15 @@ struct Module::HookedCall::Backward : std::enable_shared_from_this<Backward> {
         views.push_back(tensors[i].view_as(tensors[i]));
       }
     if (at.empty()) return at;
-    const Tensors passed = autograd::with_gradient(
-        inside, views, "BackwardHookFunctionBackward",
-        [self = shared_from_this(), on_gradients](std::span<const Tensor> gradients) {
-          return ((*self).*on_gradients)({gradients.begin(), gradients.end()});
-        },
-        {}, false);
+    const Tensors passed =
+        autograd::with_gradient(inside, views,
+                                {.name = "BackwardHookFunctionBackward",
+                                 .backward =
+                                     [self = shared_from_this(), on_gradients](std::span<const Tensor> gradients) {
+                                       return ((*self).*on_gradients)({gradients.begin(), gradients.end()});
+                                     },
+                                 .jvp = [](std::span<const Tensor> tangents) { return Tensors(tangents.begin(), tangents.end()); },
+                                 .materialize = false});
     for (std::size_t i = 0; i < at.size(); ++i) tensors[at[i]] = passed[i];
     return at;
   }

@@ -120,25 +120,30 @@ void add_hooks(nb::module_& m) {
 }
 
 void add_user_functions(nb::module_& m) {
-  m.def("with_gradient",
-        [](nb::handle inputs, nb::handle outputs, const std::string& name, nb::handle backward, nb::handle release) {
-          return object([&] {
-            const std::shared_ptr<PyObject> pull = shared(backward.ptr()), let_go = shared(release.ptr());
-            return to_python(autograd::with_gradient(
-                tensors_of(inputs), tensors_of(outputs), name,
-                [pull](std::span<const Tensor> gradients) {
-                  const Gil gil;
-                  return call_with_tensors(pull.get(), gradients);
-                },
-                [let_go] {
-                  if (!Py_IsInitialized()) return;
-                  const Gil gil;
-                  Py_XDECREF(PyObject_CallNoArgs(let_go.get()));
-                  PyErr_Clear();
-                },
-                false));
-          });
-        });
+  m.def("with_gradient", [](nb::handle inputs, nb::handle outputs, const std::string& name, nb::handle backward, nb::handle jvp,
+                            nb::handle release, bool materialize) {
+    return object([&] {
+      const auto map = [](nb::handle function) {
+        return [held = shared(function.ptr())](std::span<const Tensor> tensors) {
+          const Gil gil;
+          return call_with_tensors(held.get(), tensors);
+        };
+      };
+      const std::shared_ptr<PyObject> let_go = shared(release.ptr());
+      return to_python(autograd::with_gradient(tensors_of(inputs), tensors_of(outputs),
+                                               {.name = name,
+                                                .backward = map(backward),
+                                                .jvp = map(jvp),
+                                                .release =
+                                                    [let_go] {
+                                                      if (!Py_IsInitialized()) return;
+                                                      const Gil gil;
+                                                      Py_XDECREF(PyObject_CallNoArgs(let_go.get()));
+                                                      PyErr_Clear();
+                                                    },
+                                                .materialize = materialize}));
+    });
+  });
   const auto check_with = [](auto checker) {
     return [checker](nb::handle function, nb::handle inputs, double eps, double atol, double rtol, bool raise_exception) {
       return object([&] {

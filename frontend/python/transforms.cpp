@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 
 #include "braze/func.h"
+#include "frontend/autograd/mapping.h"
 #include "frontend/python/callbacks.h"
 
 namespace nb = nanobind;
@@ -53,12 +54,75 @@ nb::object vmap(nb::handle f, nb::handle arguments, nb::handle in_dims, const st
   });
 }
 
+std::string_view name_of(func::Randomness randomness) {
+  if (randomness == func::Randomness::error) return "error";
+  return randomness == func::Randomness::same ? "same" : "different";
+}
+
+Mapping& innermost_mapping() {
+  Mapping* mapping = Mapping::innermost();
+  if (!mapping) raise(PyExc_RuntimeError, "no vmap is at work");
+  return *mapping;
+}
+
+// How a function that has a rule for batches of its own sees the innermost vmap through (braze/autograd/function.py).
+void add_mappings(nb::module_& m) {
+  // None where no transform is at work; else the batch's size (-1: no vmap), its randomness, and whether derivatives are taken inside of it.
+  m.def("mapping_level", []() -> nb::object {
+    if (!transforming()) return nb::none();
+    const Mapping* mapping = Mapping::innermost();
+    if (!mapping) return nb::make_tuple(-1, "error", true);
+    const std::string_view randomness = name_of(mapping->randomness());
+    return nb::make_tuple(mapping->size(), nb::str(randomness.data(), randomness.size()), mapping->derivatives_inside());
+  });
+  m.def("mapping_outside", [](nb::handle tensors) {
+    return object([&] {
+      std::vector<engine::Value> values;
+      const std::vector<Tensor> inside = tensors_of(tensors);
+      for (const Tensor& t : inside) values.push_back(read(*t.impl(), {}));
+      const Mapping& mapping = innermost_mapping();
+      const std::vector<Replacement> whole = [&] {
+        const Mapping::Outside scope(mapping);
+        return mapping.outside(values);
+      }();
+      std::vector<Tensor> out;
+      const Object flags = Object::steal(PyList_New(0));
+      for (std::size_t i = 0; i < whole.size(); ++i) {
+        out.push_back(whole[i].value == values[i] ? inside[i] : braze::wrap(whole[i].value));
+        check(PyList_Append(flags.get(), whole[i].batched ? Py_True : Py_False));
+      }
+      return PyTuple_Pack(2, list_of(out).get(), flags.get());
+    });
+  });
+  // Calls outside of the vmap what returns tensors with the batch in front; gives one element of each. None stays None.
+  m.def("mapping_call", [](nb::handle callable) {
+    return object([&] {
+      Mapping& mapping = innermost_mapping();
+      std::vector<Tensor> results;
+      {
+        const Mapping::Outside scope(mapping);
+        results = tensors_of(Object::steal(PyObject_CallNoArgs(callable.ptr())).get());
+        for (Tensor& t : results)
+          if (t.defined() && t.size(0) != mapping.size())
+            raise(PyExc_RuntimeError, "the vmap staticmethod returned a batch of {}, and the batch is of {}", t.size(0),
+                  mapping.size());
+      }
+      const Object list = Object::steal(PyList_New(0));
+      for (const Tensor& t : results)
+        check(PyList_Append(list.get(),
+                            t.defined() ? Object::steal(wrap(braze::wrap(mapping.inside(read(*t.impl(), {}))))).get() : Py_None));
+      return Py_NewRef(list.get());
+    });
+  });
+}
+
 }  // namespace
 
 void add_transforms(nb::module_& m) {
   nb::class_<func::Pullback>(m, "Pullback").def("__call__", [](const func::Pullback& back, nb::handle cotangents) {
     return object([&] { return list_of(back.pull(tensors_of(cotangents))).release(); });
   });
+  add_mappings(m);
   m.def("func_vmap", &vmap);
   m.def("func_grad_and_value", [](nb::handle f, nb::handle arguments) {
     return object([&] {

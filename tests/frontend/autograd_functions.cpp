@@ -73,6 +73,51 @@ TEST_CASE("autograd functions: Jacobians, Hessians and products with them") {
   CHECK(floats(autograd::functional::hvp([](const Tensor& x) { return pow(x, 3).sum(); }, x, v).second) == Floats{6, -4.5, -12});
 }
 
+namespace {
+
+// Its derivatives are not the ops': they tell which were asked.
+struct Odd : autograd::Function<Odd> {
+  static Tensor forward(autograd::Context& c, const Tensor& x) {
+    c.save_for_backward({x});
+    return sin(x);
+  }
+  static Tensor backward(autograd::Context& c, const Tensor& gradient) { return gradient * c.saved_tensors()[0] * 10; }
+  static Tensor jvp(autograd::Context& c, const Tensor& tangent) { return tangent * c.saved_tensors()[0] * 100; }
+};
+
+struct NoJvp : autograd::Function<NoJvp> {
+  static Tensor forward(autograd::Context&, const Tensor& x) { return x * 2; }
+  static Tensor backward(autograd::Context&, const Tensor& gradient) { return gradient * 2; }
+};
+
+}  // namespace
+
+TEST_CASE("autograd functions: function transforms ask them, not their ops") {
+  const Tensor x = tensor({1.0, 2.0}), v = tensor({1.0, 3.0}), rows = tensor({1.0, 2.0, 3.0, 4.0}).reshape({2, 2});
+  const func::Function odd = [](std::span<const Tensor> t) { return std::vector{Odd::apply(t[0])}; };
+  const func::Function slope = [&](std::span<const Tensor> t) {
+    return func::grad_and_value([](std::span<const Tensor> s) { return std::vector{Odd::apply(s[0]).sum()}; }, t).gradients;
+  };
+  const auto pushed = [](const func::Function& f, const Tensor& at, const Tensor& along) {
+    return floats(func::jvp(f, std::span(&at, 1), std::span(&along, 1)).tangents[0]);
+  };
+  const auto mapped = [&](const func::Function& f) {
+    return func::Function([f](std::span<const Tensor> t) { return func::vmap(f, t); });
+  };
+  CHECK(pushed(odd, x, v) == Floats{100, 600});
+  CHECK(floats(slope(std::span(&x, 1))[0]) == Floats{10, 20});
+  CHECK(pushed(slope, x, v) == Floats{10, 30});
+  CHECK(pushed(mapped(odd), rows, rows) == Floats{100, 400, 900, 1600});
+  CHECK(floats(mapped(slope)(std::span(&rows, 1))[0]) == Floats{10, 20, 30, 40});
+  const Tensor leaves = rows.clone().requires_grad_();
+  mapped(odd)(std::span(&leaves, 1))[0].sum().backward();
+  CHECK(floats(leaves.grad()) == Floats{10, 20, 30, 40});
+  const func::Function none = [](std::span<const Tensor> t) { return std::vector{NoJvp::apply(t[0])}; };
+  CHECK(refused<NotImplementedError>([&] {
+          pushed(none, x, v);
+        }).starts_with("You must implement the jvp function for custom autograd.Function to use it with forward mode AD."));
+}
+
 TEST_CASE("autograd functions: gradcheck tells right derivatives from wrong ones") {
   const Tensor x = rand({2, 3}, {float64}).requires_grad_(), w = rand({3}, {float64}).requires_grad_();
   const Tensor in[] = {x, w};
@@ -80,8 +125,9 @@ TEST_CASE("autograd functions: gradcheck tells right derivatives from wrong ones
   CHECK(autograd::gradgradcheck([](std::span<const Tensor> t) { return std::vector{tanh(t[0].matmul(t[1]))}; }, in));
   // A function that claims twice its derivative.
   const auto wrong = [](std::span<const Tensor> t) {
-    return autograd::with_gradient(t, std::vector{t[0].detach() * 1}, "Wrong",
-                                   [](std::span<const Tensor> g) { return std::vector<Tensor>{g[0] * 2, {}}; });
+    return autograd::with_gradient(t, std::vector{t[0].detach() * 1}, {.name = "Wrong", .backward = [](std::span<const Tensor> g) {
+                                                                         return std::vector<Tensor>{g[0] * 2, {}};
+                                                                       }});
   };
   CHECK(refused([&] { autograd::gradcheck(wrong, in); }).starts_with("Jacobian mismatch for output 0 with respect to input 0"));
   CHECK_FALSE(autograd::gradcheck(wrong, in, {.raise_exception = false}));

@@ -294,6 +294,32 @@ def test_bad_classes_are_told_at_the_call():
     step(x_of(16, 0), y_of(16, 0))
 
 
+def test_bad_probabilities_are_told_as_outside():
+    model = nn.Sequential(nn.Linear(3, 3), nn.Sigmoid())
+    optimizer = T.optim.Adam(model.parameters(), lr=0.1)
+
+    @T.compile
+    def step(x, y):
+        optimizer.zero_grad()
+        loss = nn.functional.binary_cross_entropy(model(x), y) + nn.functional.binary_cross_entropy(x, y.clamp(0, 1))
+        loss.backward()
+        optimizer.step()
+        return loss
+    good = T.tensor([0.5, 0.25, 1.0])
+    for _ in range(4):
+        step(good, good).item()
+    before = [bits(p) for p in model.parameters()]
+    for x, y, word in ((good + 1, good, "input"), (good, good - 1, "target"), (good * float("nan"), good, "input")):
+        try:
+            step(x, y).item()
+        except RuntimeError as e:
+            assert type(e) is RuntimeError and f"all elements of {word} should be between 0 and 1" in str(e), e
+        else:
+            raise AssertionError("nothing was raised")
+        assert [bits(p) for p in model.parameters()] == before
+    step(good, good).item()
+
+
 def test_an_embedding_and_attention_train():
     class Small(nn.Module):
         def __init__(self):

@@ -103,12 +103,17 @@ inline Tensor grad(const Tensor& output, const Tensor& input, const Options& opt
   return grad(std::span(&output, 1), std::span(&input, 1), {}, options)[0];
 }
 
-// The outputs, as what a function of the inputs made, whose derivative is `backward`: from the gradients of the outputs (zeros where none
-// came, or undefined: `materialize`) to one an input, undefined where there is none. `name` is what grad_fn shows; `release` runs when a backward pass has freed the
-// graph. Where nothing requires grad the outputs themselves come back.
-std::vector<Tensor> with_gradient(std::span<const Tensor> inputs, std::span<const Tensor> outputs, std::string name,
-                                  std::function<std::vector<Tensor>(std::span<const Tensor> gradients)> backward,
-                                  std::function<void()> release = {}, bool materialize = true);
+// A derivative that is written by hand.
+struct OwnGradient {
+  using Map = std::function<std::vector<Tensor>(std::span<const Tensor>)>;
+  std::string name;                    // what grad_fn shows
+  Map backward;                        // from the outputs' gradients to one an input, undefined where there is none
+  Map jvp = {};                        // from the inputs' tangents to one an output, likewise; forward mode asks for it
+  std::function<void()> release = {};  // runs when a backward pass has freed the graph
+  bool materialize = true;             // gradients and tangents that did not come are zeros; else undefined
+};
+// The outputs, as what a function of the inputs made that has this derivative. Where nothing requires grad the outputs themselves come back.
+std::vector<Tensor> with_gradient(std::span<const Tensor> inputs, std::span<const Tensor> outputs, OwnGradient gradient);
 // Inside such a `backward`: output `number`, given as forward made it, as what the inputs are differentiable in.
 Tensor output_again(const Tensor& output, std::uint32_t number);
 
@@ -142,7 +147,8 @@ class Context {
 //   Tensor y = Cube::apply(x);
 //
 // forward takes a Context and tensors; backward a Context and a gradient for each result, and returns one for each tensor. Several are a
-// std::vector<Tensor>.
+// std::vector<Tensor>. func::jvp asks for a `jvp` from a Context and a tangent for each tensor to one for each result; func::vmap maps all
+// of them op by op.
 template <class F>
 class Function {
  public:
@@ -160,15 +166,21 @@ class Function {
     else
       outputs = result;
     const Tensor inputs[] = {tensors...};
-    outputs = with_gradient(
-        inputs, outputs, name(),
-        [context](std::span<const Tensor> gradients) -> std::vector<Tensor> {
-          if constexpr (one)
-            return as_list(F::backward(*context, gradients[0]));
-          else
-            return as_list(F::backward(*context, gradients));
-        },
-        [context] { context->release(); });
+    OwnGradient own{.name = name(),
+                    .backward = [context](std::span<const Tensor> gradients) -> std::vector<Tensor> {
+                      if constexpr (one)
+                        return as_list(F::backward(*context, gradients[0]));
+                      else
+                        return as_list(F::backward(*context, gradients));
+                    },
+                    .release = [context] { context->release(); }};
+    if constexpr (requires { F::jvp(*context, tensors...); })
+      own.jvp = [context](std::span<const Tensor> tangents) {
+        return [&]<std::size_t... i>(std::index_sequence<i...>) {
+          return as_list(F::jvp(*context, tangents[i]...));
+        }(std::index_sequence_for<Tensors...>());
+      };
+    outputs = with_gradient(inputs, outputs, std::move(own));
     if constexpr (one)
       return outputs[0];
     else
