@@ -14,8 +14,14 @@ struct Module::Copying {
   std::vector<std::pair<const Module*, Module*>> open;
 
   static std::shared_ptr<Module> remade(const Module& module) {
-    require(static_cast<bool>(module.remake_), "{} cannot be cloned: it was not made by its handle", module.name());
-    return module.remake_();
+    std::shared_ptr<Module> made = module.remade();
+    const Module& ours = *made;
+    require(typeid(ours) == typeid(module) && ours.extra_repr() == module.extra_repr(),
+            "{} cannot be cloned: made anew it is a {}({}), and not a {}({})", module.name(), ours.name(), ours.extra_repr(),
+            module.name(), module.extra_repr());
+    if (!made->unary_) made->unary_ = module.unary_;
+    if (!made->remake_) made->remake_ = module.remake_;
+    return made;
   }
 
   Tensor copy(const Tensor& tensor) {
@@ -66,6 +72,11 @@ struct Module::Copying {
     }
   }
 };
+
+std::shared_ptr<Module> Module::remade() const {
+  require(static_cast<bool>(remake_), "{} cannot be cloned: it was not made by its handle, and does not override remade()", name());
+  return remake_();
+}
 
 std::shared_ptr<Module> Module::clone() const {
   Generator& generator = default_generator();

@@ -1,5 +1,9 @@
 #include "braze/ivalue.h"
 
+#include <fmt/format.h>
+
+#include <cmath>
+
 #include "frontend/serialization/nest.h"
 #include "ir/error.h"
 
@@ -8,8 +12,47 @@ namespace braze {
 using serialization::Mapping;
 using serialization::Sequence;
 
-void serialization::Mapping::put(const IValue& key, const IValue& value) {
+namespace {
+
+// The whole number that a key equals, if it does.
+std::optional<std::int64_t> whole(const IValue& key) {
+  if (key.is_int()) return key.to_int();
+  if (key.is_bool()) return key.to_bool();
+  if (!key.is_double() && !key.is_complex()) return std::nullopt;
+  const std::complex<double> c = key.to_complex();
+  constexpr double limit = 9223372036854775808.0;  // 2^63
+  if (c.imag() != 0 || std::trunc(c.real()) != c.real() || c.real() < -limit || c.real() >= limit) return std::nullopt;
+  return static_cast<std::int64_t>(c.real());
+}
+
+// The same text for equal keys, and for no others; none where no other key is equal, as with NaN.
+std::optional<std::string> identity_of(const IValue& key) {
   require<TypeError>(!key.is_list() && !key.is_dict(), "unhashable type: '{}'", key.kind());
+  if (const auto number = whole(key)) return fmt::format("i{};", *number);
+  if (key.is_double() || key.is_complex()) {
+    const std::complex<double> c = key.to_complex();
+    if (std::isnan(c.real()) || std::isnan(c.imag())) return std::nullopt;
+    return fmt::format("c{:a},{:a};", c.real(), c.imag() + 0.0);
+  }
+  if (key.is_none()) return "n";
+  if (key.is_string()) return fmt::format("s{}:{}", key.to_string().size(), key.to_string());
+  if (key.is_bytes()) return fmt::format("b{}:{}", key.to_bytes().size(), key.to_bytes());
+  if (key.is_tensor()) return fmt::format("t{};", static_cast<const void*>(key.to_tensor().impl()));
+  if (key.is_dtype()) return fmt::format("d{};", static_cast<int>(key.to_dtype()));
+  if (key.is_device()) return fmt::format("v{};", key.to_device().str());
+  if (!key.is_tuple()) return std::nullopt;
+  std::string text = fmt::format("({}:", key.size());
+  for (const IValue& element : key.elements()) {
+    const std::optional<std::string> each = identity_of(element);
+    if (!each) return std::nullopt;
+    text += *each;
+  }
+  return text;
+}
+
+}  // namespace
+
+void serialization::Mapping::put(const IValue& key, const IValue& value) {
   const auto place = [&](auto& places, const auto& name) {
     const auto [found, fresh] = places.try_emplace(name, items.size());
     if (fresh)
@@ -19,8 +62,10 @@ void serialization::Mapping::put(const IValue& key, const IValue& value) {
   };
   if (key.is_string())
     place(texts, key.to_string());
-  else if (key.is_int())
-    place(numbers, key.to_int());
+  else if (const auto number = whole(key))
+    place(numbers, *number);
+  else if (const auto identity = identity_of(key))
+    place(others, *identity);
   else
     items.emplace_back(key, value);
 }

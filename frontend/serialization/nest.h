@@ -20,9 +20,11 @@ struct Sequence {
 struct Mapping {
   bool is_ordered = false;  // collections.OrderedDict
   IValue::Items items;
-  std::unordered_map<std::string, std::size_t> texts;  // places in items
-  std::unordered_map<std::int64_t, std::size_t> numbers;
+  std::unordered_map<std::string, std::size_t> texts;     // places in items
+  std::unordered_map<std::int64_t, std::size_t> numbers;  // bools and whole floats too: as in Python, True is 1 and 1.0
+  std::unordered_map<std::string, std::size_t> others;    // by what they are, as text
 
+  // Over the value of an equal key, which stays. Throws TypeError for a key that is a list or dict, or holds one.
   void put(const IValue& key, const IValue& value);
 };
 

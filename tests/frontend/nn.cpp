@@ -312,11 +312,43 @@ TEST_CASE("nn: a clone is a module of its own") {
   const nn::TransformerEncoder transformer(nn::TransformerEncoderLayer(4, 2, {.dim_feedforward = 3}), 2);
   CHECK(nn::clone(transformer)->str() == transformer->str());
 
-  CHECK(refused([&] { nn::clone(Net(std::make_shared<NetImpl>())); }) == "Net cannot be cloned: it was not made by its handle");
+  CHECK(nn::clone(Net(std::make_shared<NetImpl>()))->str() == net->str());
   net->first = net->register_module("first", nn::Linear(2, 3, {.bias = false}));
   CHECK(refused([&] { nn::clone(net); }) ==
         "Net cannot be cloned: its constructor makes 'first' a Linear(in_features=2, out_features=3, bias=True), which is a "
         "Linear(in_features=2, out_features=3, bias=False) by now");
+}
+
+namespace {
+
+// Of another width than the constructor without arguments gives.
+struct WideImpl : nn::Module {
+  explicit WideImpl(std::int64_t width = 1) : width(width) {}
+  std::string extra_repr() const override { return "width=" + std::to_string(width); }
+  Tensor forward(const Tensor& x) { return inner(x); }
+  std::int64_t width;
+  nn::Linear inner = register_module("inner", nn::Linear(2, width));
+};
+struct SayingImpl : WideImpl {
+  using WideImpl::WideImpl;
+  std::shared_ptr<nn::Module> remade() const override { return std::make_shared<SayingImpl>(width); }
+};
+
+}  // namespace
+
+TEST_CASE("nn: what can be cloned") {
+  const auto saying = std::make_shared<SayingImpl>(3);
+  const std::shared_ptr<SayingImpl> copy = nn::clone(saying);
+  CHECK(copy != saying);
+  CHECK(copy->width == 3);
+  CHECK(floats(copy->inner->weight.detach()) == floats(saying->inner->weight.detach()));
+  CHECK(nn::clone(nn::ModuleHolder<SayingImpl>(saying))(ones({1, 2})).sizes() == Sizes{1, 3});
+  CHECK(nn::clone(nn::AnyModule(nn::Linear(2, 2)))(ones({1, 2})).sizes() == Sizes{1, 2});
+  CHECK(nn::clone(nn::Sequential{nn::ModuleHolder<SayingImpl>(saying)})(ones({1, 2})).sizes() == Sizes{1, 3});
+  CHECK(refused([] { nn::clone(std::make_shared<WideImpl>(3)); }) ==
+        "Wide cannot be cloned: it was not made by its handle, and does not override remade()");
+  CHECK(refused([] { nn::clone(nn::ModuleHolder<WideImpl>(std::make_shared<WideImpl>(3))); }) ==
+        "Wide cannot be cloned: made anew it is a Wide(width=1), and not a Wide(width=3)");
 }
 
 TEST_CASE("nn: layers of an encoder are copies, for which nothing is drawn") {

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <random>
 #include <sstream>
 
@@ -352,4 +353,34 @@ TEST_CASE("serialization: archives that lie") {
   const std::size_t entry = bytes.find("PK\x01\x02");
   bytes.replace(entry + 20, 8, "\xf0\xff\xff\x7f\xf0\xff\xff\x7f");
   CHECK(refused([&] { loaded(bytes); }).starts_with("the file is damaged at its entry archive/data.pkl: 2147483632 bytes"));
+}
+
+TEST_CASE("serialization: a dict has a key once, by Python's equality") {
+  const Tensor x = ones({2});
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const IValue dict = IValue::dict({{true, "a"},
+                                    {1, "b"},
+                                    {1.0, "c"},
+                                    {1.5, "d"},
+                                    {1.5, "e"},
+                                    {IValue(), "f"},
+                                    {IValue(), "g"},
+                                    {x, "h"},
+                                    {x, "i"},
+                                    {ones({2}), "j"},
+                                    {IValue::tuple({1, "k"}), "k"},
+                                    {IValue::tuple({1.0, "k"}), "l"},
+                                    {IValue::tuple({1, "m"}), "m"},
+                                    {IValue::bytes("1"), "n"},
+                                    {"1", "o"},
+                                    {float32, "p"},
+                                    {float32, "q"},
+                                    {nan, "r"},
+                                    {nan, "s"}});
+  std::string values;
+  for (const auto& [key, value] : dict.items()) values += value.to_string();
+  CHECK(values == "cegijlmnoqrs");
+  CHECK(dict.items()[0].first.is_bool());
+  CHECK(dict.find(1)->to_string() == "c");
+  CHECK(refused<TypeError>([] { IValue::dict({{IValue::tuple({IValue::list({})}), 1}}); }) == "unhashable type: 'list'");
 }

@@ -102,10 +102,14 @@ class Module : public std::enable_shared_from_this<Module> {
     return load_state_dict(saved.to_state_dict(), strict);
   }
 
-  // A module of its own with the same values, as copy.deepcopy: made anew by the arguments that the handle was made with, whose parameters,
-  // buffers, gradients, hooks, mode and children are then copies; nothing is drawn. What is registered under two names stays one. Other
-  // members are as the constructor leaves them. Throws Error for a module that no handle made. nn::clone gives the handle.
+  // A module of its own with the same values, as copy.deepcopy: made anew (see remade), whose parameters, buffers, gradients, hooks, mode and
+  // children are then copies; nothing is drawn. What is registered under two names stays one. Other members are as `remade` leaves them.
+  // nn::clone gives what it is given: a handle, an AnyModule or a shared_ptr.
   std::shared_ptr<Module> clone() const;
+  // A module as the constructor makes it, for clone() to fill. A handle remembers what it made its module with; a module that was made
+  // otherwise says it by overriding this, as in `return std::make_shared<NetImpl>(width_);`, or has a constructor without arguments. Throws
+  // Error where none of these is so.
+  virtual std::shared_ptr<Module> remade() const;
 
   // ---- changing all of it, here and below ----
   void train(bool on = true);  // what dropout and batch norm ask for
@@ -315,6 +319,8 @@ class ModuleHolder {
   template <std::same_as<std::nullptr_t> None>  // a template, so that 0 is a number
   ModuleHolder(None) {}                         // NOLINT: no module
   explicit ModuleHolder(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {
+    if constexpr (sizeof...(Required) == 0 && std::is_same_v<Options, detail::NoOptions> && std::is_default_constructible_v<Impl>)
+      if (impl_ && !impl_->remake_) impl_->remake_ = [] { return std::shared_ptr<Module>(ModuleHolder().ptr()); };
     if constexpr (requires(Impl& m, const In& x) {
                     { m.forward(x) } -> std::same_as<Tensor>;
                   })
@@ -390,6 +396,12 @@ Handle clone(const Handle& module) {
   Handle copy = module;
   copy.impl_ = std::static_pointer_cast<typename Handle::Contained>(module->clone());
   return copy;
+}
+
+inline AnyModule clone(const AnyModule& module) { return AnyModule(module->clone()); }
+template <std::derived_from<Module> Impl>
+std::shared_ptr<Impl> clone(const std::shared_ptr<Impl>& module) {
+  return std::dynamic_pointer_cast<Impl>(module->clone());
 }
 
 template <class Impl, class... Required>
