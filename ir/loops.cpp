@@ -1,6 +1,7 @@
 #include "ir/loops.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 
 #include "ir/error.h"
@@ -131,6 +132,80 @@ std::vector<Phase> phases(const Kernel& kernel, std::span<const std::int64_t> si
   }
   invariant(!result.empty(), "kernel '{}' has no parallel loop", kernel.name);
   return result;
+}
+
+namespace {
+
+// What the vector loops of one iteration of the parallel loop `rows` read and write along its row, in order.
+class RowLooks {
+ public:
+  explicit RowLooks(const For& rows) : row_(rows.variable) { block(rows.body, nullptr); }
+
+  void append_to(std::vector<RowLook>& found) const {
+    for (const Touch& touch : touches_) {
+      if (!touch.load) continue;
+      std::set<int> before, after;  // loops that read the same
+      for (const Touch& other : touches_)
+        if (other.load && other.loop != touch.loop && other.buffer == touch.buffer && other.row == touch.row &&
+            other.offset == touch.offset)
+          (other.loop < touch.loop ? before : after).insert(other.loop);
+      RowLook look{touch.load, row_term(touch.load->access), before.size() == 1, !before.empty() && after.empty(), {}};
+      if (!look.is_second && !look.is_last) continue;
+      for (const Touch& other : touches_)
+        if (look.is_second && !other.load && other.loop > touch.loop && other.row == touch.row && other.offset == touch.offset)
+          look.written_later.push_back(other.buffer);
+      found.push_back(std::move(look));
+    }
+  }
+
+ private:
+  struct Touch {
+    const Load* load;  // null: a store
+    std::uint32_t buffer;
+    Term row;
+    Size offset;
+    int loop;
+  };
+
+  void block(const Block& statements, const For* vector_loop) {
+    for (const Statement& statement : statements) {
+      if (const auto* loop = std::get_if<For>(&statement.node)) {
+        if (loop->step > 1) ++loops_;
+        block(loop->body, loop->step > 1 ? loop : vector_loop);
+      } else if (const auto* load = std::get_if<Load>(&statement.node)) {
+        touch(load->access, load, vector_loop);
+      } else if (const auto* store = std::get_if<Store>(&statement.node)) {
+        touch(store->access, nullptr, vector_loop);
+      }
+    }
+  }
+
+  void touch(const Access& access, const Load* load, const For* vector_loop) {
+    if (!vector_loop || access.buffer >= scratch_base) return;
+    const Term* const row = row_term(access);
+    const bool contiguous = std::ranges::any_of(
+        access.terms, [&](const Term& term) { return term.index == vector_loop->variable && term.stride == Size::of(1); });
+    if (row && contiguous) touches_.push_back({load, access.buffer, *row, access.offset, loops_});
+  }
+
+  const Term* row_term(const Access& access) const {
+    const auto found = std::ranges::find(access.terms, row_, &Term::index);
+    return found == access.terms.end() ? nullptr : &*found;
+  }
+
+  const ValueId row_;
+  int loops_ = 0;  // vector loops so far
+  std::vector<Touch> touches_;
+};
+
+}  // namespace
+
+std::vector<RowLook> row_looks(const Kernel& kernel) {
+  std::vector<RowLook> found;
+  for (const Statement& statement : kernel.body)
+    if (const auto* loop = std::get_if<For>(&statement.node); loop && loop->kind == LoopKind::parallel && loop->step == 1)
+      RowLooks(*loop).append_to(found);
+  return found;
 }
 
 }  // namespace braze::ir

@@ -230,6 +230,17 @@ struct Phase {
 };
 std::vector<Phase> phases(const Kernel& kernel, std::span<const std::int64_t> sizes);
 
+// A load of a row that several vector loops in one iteration of a parallel loop read: what a schedule over rows makes.
+struct RowLook {
+  const Load* load;
+  const Term* row;  // the load's term of that iteration
+  bool is_second, is_last;
+  // Of a second look: buffers that a later loop writes along the same row, with the same stride.
+  std::vector<std::uint32_t> written_later;
+};
+// The second and the last looks at each such row; they point into the kernel.
+std::vector<RowLook> row_looks(const Kernel& kernel);
+
 struct InterpretOptions {
   // Elements of each buffer; not empty: an access outside of one throws InternalError naming the statement.
   std::span<const std::int64_t> buffer_elements;

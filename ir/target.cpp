@@ -39,6 +39,7 @@ constexpr Feature known_features[] = {
     {"popcnt", 1, 0, 'c', 23, State::sse},
     {"sahf", extended, 0, 'c', 0, State::sse},
     {"lzcnt", extended, 0, 'c', 5, State::sse},
+    {"prfchw", extended, 0, 'c', 8, State::sse},
     {"bmi", 7, 0, 'b', 3, State::sse},
     {"bmi2", 7, 0, 'b', 8, State::sse},
     {"gfni", 7, 0, 'c', 8, State::sse},

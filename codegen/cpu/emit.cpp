@@ -62,6 +62,7 @@ llvm::BasicBlock* Emitter::block(const char* name) { return llvm::BasicBlock::Cr
 
 void Emitter::run() {
   find_shifted();
+  for (ir::RowLook& look : ir::row_looks(kernel_)) row_looks_.emplace(look.load, std::move(look));
   choose_part_lanes();
   set_rounding();
   load_arguments();

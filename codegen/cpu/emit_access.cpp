@@ -464,7 +464,9 @@ void Emitter::emit_load(const ir::Load& load, unsigned p) {
   const bool prefix = load.predicate == ir::no_value, vectors = !active || prefix || has_masked_access(t);
   llvm::Value* value = nullptr;
   if (at.is_constant(1) && vectors) {
-    value = load_contiguous(t, element(at.base, t, std::int64_t{p} * width), active, prefix, p, read_only);
+    llvm::Value* const pointer = element(at.base, t, std::int64_t{p} * width);
+    prefetch_rows(load, pointer, p);
+    value = load_contiguous(t, pointer, active, prefix, p, read_only);
   } else if (at.is_constant(-1) && (!active || has_masked_access(t))) {
     llvm::Value* const last = element(at.base, t, -(std::int64_t{p} * width + width - 1));
     value = reversed(load_contiguous(t, last, active ? reversed(active) : nullptr, false, p, read_only));

@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -156,6 +157,9 @@ class Emitter {
   llvm::AllocaInst* register_element(std::uint32_t array, const ir::Access& access, unsigned p);
   llvm::Value* idle_slot();
 
+  // emit_prefetch.cpp
+  void prefetch_rows(const ir::Load& load, llvm::Value* pointer, unsigned p);
+
   // emit_fold.cpp
   void emit_fold(const ir::Fold& fold);
   void emit_tree_fold(const ir::TreeFold& fold);
@@ -178,6 +182,7 @@ class Emitter {
   std::vector<std::int32_t> value_lanes_;
   const Ranges ranges_;
   std::unordered_set<const ir::Access*> shifted_;  // whose offset comes last in the address
+  std::unordered_map<const ir::Load*, ir::RowLook> row_looks_;
   std::vector<Lowered> values_;
   std::vector<llvm::Value*> buffers_;
   std::vector<Scratch> scratch_;

@@ -122,6 +122,25 @@ TEST_CASE("the streaming variant stores past the cache, the regular one does not
   }
 }
 
+TEST_CASE("kernels that go over rows several times ask for what they will read and write, others do not", "[cpu]") {
+  const ir::Kernel elementwise = parse(std::string(test_kernels::elementwise)), rows = parse(std::string(test_kernels::rows));
+  for (const std::string& target : host_targets()) {
+    CAPTURE(target);
+    const auto backend = codegen::make_cpu_backend(ir::target_named(target));
+    const auto assembly = [&](const ir::Kernel& kernel, bool streaming) {
+      return backend->source({&kernel, 1}, codegen::SourceKind::assembly, {.streaming = streaming});
+    };
+    CHECK(assembly(elementwise, false).find("prefetch") == std::string::npos);
+    const std::string regular = assembly(rows, false), streaming = assembly(rows, true);
+    const std::vector<std::string> features = ir::target_named(target).features;
+    const std::string to_write = std::ranges::count(features, "+prfchw") ? "prefetchw" : "prefetcht0";
+    CHECK(regular.find(to_write) != std::string::npos);
+    CHECK(regular.find("prefetcht1") != std::string::npos);
+    CHECK(streaming.find(to_write) == std::string::npos);  // what passes the cache need not be there
+    CHECK(streaming.find("prefetcht1") != std::string::npos);
+  }
+}
+
 TEST_CASE("threads compile, load, run and unload at once", "[cpu]") {
   const auto backend = codegen::make_cpu_backend(ir::host_target());
   std::vector<std::thread> threads;

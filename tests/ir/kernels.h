@@ -218,6 +218,40 @@ inline constexpr std::string_view block_sum = R"(kernel block_sum(%b0: i32 read,
 }
 )";
 
-inline constexpr std::string_view all[] = {elementwise, strided, inner_sum, outer_sum, argmax, softmax, masked, halves, block_sum};
+// Three loops over each row: what is left of it when its sum and then the sum of the rest's squares are taken off.
+inline constexpr std::string_view rows =
+    R"(kernel rows(%b0: f32 read, %b1: f32 write streaming, %b2: f32 read; n, m) {
+  combine c0(%0: f32, %1: f32) {
+    %2 = add.f32 %0, %1
+    yield %2
+  }
+  %0 = constant.f32 0x0p+0
+  for parallel %i0 in n {
+    for serial %i1 in m step 16 carry %1 = %0 {
+      %2 = load %b0[%i0 * m + %i1 * 1]
+      %3 = add.f32 %1, %2
+      yield %3
+    } -> %4
+    %5 = fold %4 by c0
+    for serial %i2 in m step 16 carry %6 = %0 {
+      %7 = load %b0[%i0 * m + %i2 * 1]
+      %8 = sub.f32 %7, %5
+      %9 = mul.f32 %8, %8
+      %10 = add.f32 %6, %9
+      yield %10
+    } -> %11
+    %12 = fold %11 by c0
+    for serial %i3 in m step 16 {
+      %13 = load %b0[%i0 * m + %i3 * 1]
+      %14 = load %b2[%i3 * 1]
+      %15 = sub.f32 %13, %12
+      %16 = mul.f32 %15, %14
+      store %b1[%i0 * m + %i3 * 1], %16
+    }
+  }
+}
+)";
+
+inline constexpr std::string_view all[] = {elementwise, strided, rows, inner_sum, outer_sum, argmax, softmax, masked, halves, block_sum};
 
 }  // namespace test_kernels

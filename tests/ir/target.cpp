@@ -54,6 +54,7 @@ TEST_CASE("the features are those that the operating system sees") {
                                       {"avx512vbmi2", "avx512_vbmi2"},
                                       {"bmi", "bmi1"},
                                       {"lzcnt", "abm"},
+                                      {"prfchw", "3dnowprefetch"},
                                       {"popcnt", "popcnt"},
                                       {"gfni", "gfni"}}) {
     CAPTURE(feature);
