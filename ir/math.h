@@ -1,4 +1,5 @@
-// Braze's own mathematics: exp exp2 expm1 log log1p tanh sigmoid, as templates over S (ir/scalar.h), for f32 and f64.
+// Braze's own mathematics: exp exp2 expm1 log log1p tanh sigmoid, as templates over S (ir/scalar.h), for f32 and f64;
+// erf for f32.
 //
 //  * Branch-free, primitives only, no tables: the same bits on every target, and one vector instruction for each primitive.
 //  * f32: at most 1 ULP from the exact result on all 2^32 inputs; f64: at most 1 ULP (`./dev ulp` measures both against MPFR).
@@ -196,7 +197,7 @@ S log1p(S x) {
   return with_poles(y, copysign(regular, x), x);  // a zero keeps its sign
 }
 
-// ---- tanh, sigmoid ----
+// ---- tanh, erf, sigmoid ----
 
 // 2^n for the integer n in the low bits of `shifted` = n + Format::magic, if that is a normal number.
 template <AnyScalar S>
@@ -222,6 +223,21 @@ S tanh(S x) {
   const S square = x * x;
   const S small = fma(square * polynomial(square, Coefficients<T>::tanh), size, size);
   return copysign(select(size < one, small, large), x);
+}
+
+// f32. x + x p(x^2) where x is small; beyond, 1 - erfc(|x|), where an error of erfc shrinks to a fifth, and erfc(t) = e^(t p(t)).
+template <AnyScalar S>
+  requires std::same_as<ElementOf<S>, float>
+S erf(S x) {
+  using F = Format<float>;
+  const S one = literal<S>(1), magic = literal<S>(F::magic), size = abs(x);
+  const S limited = at_most(size, 4.0f);  // there the result is 1
+  const S slope = polynomial(limited, Coefficients<float>::erfc);
+  const S shifted = fma(limited * slope, literal<S>(F::log2e), magic), n = shifted - magic;
+  const S r = fma(n, literal<S>(-F::short_low), fma(limited, slope, n * literal<S>(-F::short_high)));
+  const S large = fma(-polynomial(r, Coefficients<float>::exp), power_of_two(shifted), one);
+  const S small = fma(polynomial(x * x, Coefficients<float>::erf), size, size);
+  return copysign(select(size < literal<S>(0.925), small, large), x);
 }
 
 // f32: 1 / (1 + e^-x) in f64, as both roundings of the short formula are too coarse in f32.

@@ -30,6 +30,12 @@ struct Coefficients<float> {
   // tanh(x) - x = x^3 sum c[k] x^2k on |x| <= 1
   static constexpr std::array tanh = {
       -0x1.55553cp-2f, 0x1.110be2p-3f, -0x1.b961ecp-5f, 0x1.60078p-6f, -0x1.0458ep-7f, 0x1.2d89d8p-9f, -0x1.77970ep-12f};
+  // erf(x) - x = x sum c[k] x^2k on |x| <= 0.93
+  static constexpr std::array erf = {
+      0x1.06eba8p-3f, -0x1.81274p-2f, 0x1.ce2d64p-4f, -0x1.b8011ap-6f, 0x1.544a1ap-8f, -0x1.a60a2cp-11f, 0x1.4f674ap-14f};
+  // log(erfc(x)) = x sum c[k] x^k on [0.92, 4]
+  static constexpr std::array erfc = {
+      -0x1.20ef1cp0f, -0x1.45328ap-1f, -0x1.b3259ap-4f, 0x1.8551bcp-6f, -0x1.dd6d8ap-9f, 0x1.527c1p-12f, -0x1.78d5dcp-17f};
   // e^r = sum c[k] r^k on |r| <= ln 2 / 2, computed in f64
   static constexpr std::array sigmoid = {
       0x1.0000000261ce1p0, 0x1.0000009c19ba8p0, 0x1.fffffaae89173p-2, 0x1.55540a5bf686ep-3, 0x1.55589a939203fp-5,

@@ -105,7 +105,13 @@ template <RealScalar S> S cosh(S a) { return call<LibraryFunction::cosh>(a); }
 template <RealScalar S> S asinh(S a) { return call<LibraryFunction::asinh>(a); }
 template <RealScalar S> S acosh(S a) { return call<LibraryFunction::acosh>(a); }
 template <RealScalar S> S atanh(S a) { return call<LibraryFunction::atanh>(a); }
-template <RealScalar S> S erf(S a) { return call<LibraryFunction::erf>(a); }
+template <RealScalar S>
+S erf(S a) {
+  if constexpr (std::same_as<ElementOf<S>, float>)
+    return math::erf(a);
+  else
+    return call<LibraryFunction::erf>(a);
+}
 template <RealScalar S> S erfc(S a) { return call<LibraryFunction::erfc>(a); }
 template <RealScalar S> S lgamma(S a) { return call<LibraryFunction::lgamma>(a); }
 template <RealScalar S> S atan2(S a, S b) { return call<LibraryFunction::atan2>(a, b); }

@@ -25,15 +25,20 @@ struct Function {
 
 template <class T>
 const std::map<std::string, Function<T>>& functions() {
-  static const std::map<std::string, Function<T>> all = {
-      {"exp", {[](T x) { return math::exp(Number<T>{x}).value; }, [](long double x) { return std::exp(x); }}},
-      {"exp2", {[](T x) { return math::exp2(Number<T>{x}).value; }, [](long double x) { return std::exp2(x); }}},
-      {"expm1", {[](T x) { return math::expm1(Number<T>{x}).value; }, [](long double x) { return std::expm1(x); }}},
-      {"log", {[](T x) { return math::log(Number<T>{x}).value; }, [](long double x) { return std::log(x); }}},
-      {"log1p", {[](T x) { return math::log1p(Number<T>{x}).value; }, [](long double x) { return std::log1p(x); }}},
-      {"tanh", {[](T x) { return math::tanh(Number<T>{x}).value; }, [](long double x) { return std::tanh(x); }}},
-      {"sigmoid", {[](T x) { return math::sigmoid(Number<T>{x}).value; }, [](long double x) { return 1 / (1 + std::exp(-x)); }}},
-  };
+  static const std::map<std::string, Function<T>> all = [] {
+    std::map<std::string, Function<T>> all = {
+        {"exp", {[](T x) { return math::exp(Number<T>{x}).value; }, [](long double x) { return std::exp(x); }}},
+        {"exp2", {[](T x) { return math::exp2(Number<T>{x}).value; }, [](long double x) { return std::exp2(x); }}},
+        {"expm1", {[](T x) { return math::expm1(Number<T>{x}).value; }, [](long double x) { return std::expm1(x); }}},
+        {"log", {[](T x) { return math::log(Number<T>{x}).value; }, [](long double x) { return std::log(x); }}},
+        {"log1p", {[](T x) { return math::log1p(Number<T>{x}).value; }, [](long double x) { return std::log1p(x); }}},
+        {"tanh", {[](T x) { return math::tanh(Number<T>{x}).value; }, [](long double x) { return std::tanh(x); }}},
+        {"sigmoid", {[](T x) { return math::sigmoid(Number<T>{x}).value; }, [](long double x) { return 1 / (1 + std::exp(-x)); }}},
+    };
+    if constexpr (std::same_as<T, float>)
+      all["erf"] = {[](T x) { return math::erf(Number<T>{x}).value; }, [](long double x) { return std::erf(x); }};
+    return all;
+  }();
   return all;
 }
 
@@ -95,6 +100,10 @@ TEMPLATE_TEST_CASE("Special values are exact", "", float, double) {
   for (T below : {-inf<T>, T(-1e30), std::nextafter(T(-1), T(-2))}) CHECK(std::isnan(f("log1p", below)));
   CHECK(f("tanh", inf<T>) == 1);
   CHECK(f("tanh", -inf<T>) == -1);
+  if constexpr (std::same_as<T, float>) {
+    for (T x : {T(0), T(-0.0), inf<T>, -inf<T>, std::numeric_limits<T>::denorm_min(), std::numeric_limits<T>::min()})
+      CHECK(same(f("erf", x), std::erf(x)));
+  }
   CHECK(f("sigmoid", 0) == T(0.5));
   CHECK(f("sigmoid", inf<T>) == 1);
   CHECK(same(f("sigmoid", -inf<T>), T(0)));

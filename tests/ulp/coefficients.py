@@ -119,6 +119,17 @@ def tanh_tail(z):  # (tanh(x) - x) / x^3 at z = x^2
     return (mp.tanh(x) - x) / (x * z)
 
 
+def erf_tail(z):  # (erf(x) - x) / x at z = x^2
+    if z < mp.mpf("1e-15"):
+        return 2 / mp.sqrt(mp.pi) * (1 - z / 3) - 1
+    x = mp.sqrt(z)
+    return mp.erf(x) / x - 1
+
+
+def erfc_slope(x):  # log(erfc(x)) / x
+    return mp.log(mp.erfc(x)) / x
+
+
 def expm1_2(x):  # (e^(2x) - 1) / x
     return mp.expm1(2 * x) / x if abs(x) > mp.mpf("1e-15") else 2 + 2 * x
 
@@ -166,6 +177,10 @@ def rows(kind):
     yield row("tanh", "tanh(x) - x = x^3 sum c[k] x^2k on |x| <= 1", tanh_tail,
               relative_to(lambda z: mp.tanh(mp.sqrt(z)), lambda z: z * mp.sqrt(z)), (mp.mpf(0), mp.mpf("1.001")), 7 if short else 15, kind)
     if short:
+        yield row("erf", "erf(x) - x = x sum c[k] x^2k on |x| <= 0.93", erf_tail, relative_to(lambda z: mp.erf(mp.sqrt(z)), mp.sqrt),
+                  (mp.mpf(0), mp.mpf("0.93") ** 2), 7, kind)
+        yield row("erfc", "log(erfc(x)) = x sum c[k] x^k on [0.92, 4]", erfc_slope,
+                  relative_to(mp.erf, lambda x: x * mp.erfc(x)), (mp.mpf("0.92"), mp.mpf("4.001")), 7, kind)
         yield row("sigmoid", "e^r = sum c[k] r^k on |r| <= ln 2 / 2, computed in f64", mp.exp, lambda r: mp.exp(-r), ln2, 7, "double")
 
 
