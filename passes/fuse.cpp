@@ -158,7 +158,9 @@ void Fuser::run(Module& module) {
 namespace braze::passes {
 
 Module fuse(Module module, const Options& options) {
-  module.graph = split_mixed_reductions(turn_dots(std::move(module.graph)));
+  module.graph = turn_dots(std::move(module.graph));
+  if (options.fuse) module.graph = sink_reshapes(std::move(module.graph));
+  module.graph = split_mixed_reductions(std::move(module.graph));
   fusion::Fuser(module.graph, options).run(module);
   module.stage = Stage::fused;
   return module;

@@ -16,6 +16,9 @@ ir::Graph split_mixed_reductions(ir::Graph graph);
 // same sum in the same order. What goes on from it, an update of the weight, can then be part of its kernel.
 ir::Graph turn_dots(ir::Graph graph);
 
+// Elementwise ops of a dot seen in another shape are computed in the dot's, where they can be part of its kernel.
+ir::Graph sink_reshapes(ir::Graph graph);
+
 // The graph anew, with `replaced(to, id, operands)` in a node's place where that is a value; `operands` are in `to`.
 template <class F>
 ir::Graph rebuilt(const ir::Graph& graph, F replaced) {

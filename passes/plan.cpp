@@ -49,6 +49,8 @@ class Planner {
 
   void number_parameters();
   void find_lives();
+  void find_counts();
+  IndexId count_of(Value value) const;
   std::uint32_t slot_of(Value value);
   std::uint32_t fresh_slot(Value value);
   bool may_overwrite(std::uint32_t slot, std::size_t kernel, bool faults) const;
@@ -72,6 +74,7 @@ class Planner {
   const std::vector<std::int64_t>& sizes_;
   ir::Program program_;
   std::vector<std::uint32_t> input_of_, scalar_of_;  // by parameter number
+  std::map<IndexId, IndexId> counts_;                // numbers of elements, to one that a reshape says is equal
   std::map<Key, std::uint32_t> slots_;
   std::map<Key, std::size_t> last_use_;  // the last kernel that reads or writes a value; results live to the end
   std::vector<Life> lives_;              // by slot
@@ -100,6 +103,21 @@ void Planner::find_lives() {
     if (faults_.back()) last_fault_ = k + 1;
   }
   for (const Value v : graph_.results) last_use_[key(stored_value(graph_, v))] = module_.kernels.size();
+}
+
+void Planner::find_counts() {
+  for (const ir::NodeId id : ir::postorder(graph_, graph_.results)) {
+    const Node& node = graph_[id];
+    if (node.op != Op::reshape) continue;
+    const IndexId result = count_of({id, 0}), operand = count_of(node.in[0]);
+    if (result != operand) counts_[std::max(result, operand)] = std::min(result, operand);
+  }
+}
+
+IndexId Planner::count_of(Value value) const {
+  IndexId count = extents_.product(graph_.type(value).shape);
+  for (auto at = counts_.find(count); at != counts_.end(); at = counts_.find(count)) count = at->second;
+  return count;
 }
 
 std::uint32_t Planner::fresh_slot(Value value) {
@@ -187,7 +205,7 @@ bool Planner::dies(Value value, std::size_t kernel) const { return last_use_.at(
 // The slot of a dying operand that the output may take the place of.
 std::optional<std::uint32_t> Planner::overwritten(std::size_t kernel, const Nest& nest, const Output& output) {
   const Value value = nest.buffers[output.buffer];
-  const IndexId elements = extents_.product(graph_.type(value).shape);
+  const IndexId count = count_of(value);
   for (std::uint32_t b = 0; b < nest.buffers.size(); ++b) {
     const Value operand = nest.buffers[b];
     if (b == output.buffer || !dies(operand, kernel)) continue;
@@ -195,8 +213,7 @@ std::optional<std::uint32_t> Planner::overwritten(std::size_t kernel, const Nest
     if (at == slots_.end()) {
       if (graph_.node(operand).op != Op::parameter) continue;
     }
-    if (graph_.type(operand).dtype != graph_.type(value).dtype || extents_.product(graph_.type(operand).shape) != elements)
-      continue;
+    if (graph_.type(operand).dtype != graph_.type(value).dtype || count_of(operand) != count) continue;
     if (!reads_only_at(nest, b, output) || read_by_others_of_the_group(kernel, operand)) continue;
     const std::uint32_t slot = slot_of(operand);
     if (!may_overwrite(slot, kernel, faults_[kernel])) continue;
@@ -372,6 +389,7 @@ void Planner::arrange_arena() {
 void Planner::run() {
   number_parameters();
   find_lives();
+  find_counts();
   for (std::size_t k = 0; k < module_.kernels.size(); ++k) add_kernel(k);
   finish_slots();
   arrange_arena();
