@@ -24,8 +24,8 @@ using ir::ValueId;
 namespace {
 
 constexpr std::int64_t k_block = 256;  // rows of B packed at a time: a strip of them stays in the first-level cache
-constexpr std::int64_t fewest_blocks = 8, most_blocks = 16;  // a chunk of rows, in blocks held in registers
-constexpr std::int64_t wanted_tasks = 8;
+constexpr std::int64_t fewest_blocks = 8, most_blocks = 64;  // a chunk of rows, in blocks held in registers
+constexpr std::int64_t tasks_per_core = 4;
 
 class Contract {
  public:
@@ -91,6 +91,7 @@ class Contract {
   // Of few strips, shorter chunks, for all cores to have some.
   IndexId chunk_rows(IndexId strips) const {
     const IndexId blocks = index_.ceil_div(nest_.axes[m_].extent, index_.number(held_));
+    const std::int64_t wanted_tasks = std::int64_t{tasks_per_core} * context_.target.cores;
     const IndexId chunks =
         index_.max(index_.floor_div(index_.number(wanted_tasks), index_.max(strips, index_.number(1))), index_.number(1));
     const IndexId fitting = index_.max(index_.ceil_div(blocks, chunks), index_.number(fewest_blocks));
