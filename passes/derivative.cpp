@@ -212,7 +212,11 @@ Graph reverse(const Graph& original, const DerivativeOptions& options, std::stri
 void Cotangents::add(std::size_t operand, const Expr& value) {
   if (!wants(operand)) return;
   const Expression before = running(operand);
-  replace(operand, before ? ir::formula::add({value.builder(), before}, value).id() : value.id());
+  replace(operand, before ? sum(before, value) : value.id());
+}
+
+Expression Cotangents::sum(Expression before, const Expr& value) const {
+  return ir::formula::add({value.builder(), before}, value).id();
 }
 
 Expr running(const Application& a, const Cotangents& operands, std::size_t k) {

@@ -47,6 +47,7 @@ class Cotangents {
   // What has come together so far; none: zero.
   virtual ir::Expression running(std::size_t operand) const = 0;
   virtual void replace(std::size_t operand, ir::Expression value) = 0;
+  virtual ir::Expression sum(ir::Expression before, const ir::Expr& value) const;
 
   void add(std::size_t operand, const ir::Expr& value);
 };

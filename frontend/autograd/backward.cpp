@@ -137,8 +137,30 @@ class Pass {
       sum = cotangent;
       return;
     }
-    const Value terms[] = {sum, cotangent};
-    sum = engine::record(ir::Op::add, terms, v.node ? v.node->location() : ir::Location{});
+    sum = sum_of(sum, cotangent, v.node ? v.node->location() : ir::Location{});
+  }
+
+  // Where one is the gradient of a part among zeros, as each of a chunk's is, it is added to that part of the other: what is not of it stays,
+  // and nothing passes over the whole once more.
+  static Value sum_of(const Value& sum, const Value& term, const ir::Location& where) {
+    const Node* part = term.node();
+    while (part->op == ir::Op::reshape && !part->evaluated()) part = part->in()[0].node();
+    if (!lies_among_zeros(*part)) {
+      const Value terms[] = {sum, term};
+      return engine::record(ir::Op::add, terms, where);
+    }
+    const ir::Attributes layout = engine::attributes_of(*part);
+    const Value whole = reshape(sum, sizes_of(*part->types[0]), where);
+    const Value terms[] = {engine::record(ir::Op::view, {&whole, 1}, layout, where), part->in()[1]};
+    const Value operands[] = {whole, engine::record(ir::Op::add, terms, where)};
+    return reshape(engine::record(ir::Op::store, operands, layout, where), sizes_of(sum.type()), where);
+  }
+
+  static bool lies_among_zeros(const Node& node) {
+    if (node.op != ir::Op::store || node.evaluated()) return false;
+    const Node* base = node.in()[0].node();
+    while (base && (base->op == ir::Op::expand || base->op == ir::Op::reshape) && !base->evaluated()) base = base->in()[0].node();
+    return base && base->op == ir::Op::constant && base->bits == 0;
   }
 
   void process(Vertex& v) {
@@ -280,6 +302,9 @@ class Pass {
     ir::Expression running(std::size_t k) const override {
       const Value* value = find(k);
       return value && *value ? builder_.add(*value) : ir::Expression{};
+    }
+    ir::Expression sum(ir::Expression before, const ir::Expr& value) const override {
+      return builder_.add(sum_of(builder_.value(before), builder_.value(value.id()), node_.location()));
     }
     void replace(std::size_t k, ir::Expression e) override {
       const Value& v = node_.in()[k];
