@@ -149,11 +149,8 @@ class Pass {
       const Value terms[] = {sum, term};
       return engine::record(ir::Op::add, terms, where);
     }
-    const ir::Attributes layout = engine::attributes_of(*part);
-    const Value whole = reshape(sum, sizes_of(*part->types[0]), where);
-    const Value terms[] = {engine::record(ir::Op::view, {&whole, 1}, layout, where), part->in()[1]};
-    const Value operands[] = {whole, engine::record(ir::Op::add, terms, where)};
-    return reshape(engine::record(ir::Op::store, operands, layout, where), sizes_of(sum.type()), where);
+    const Value operands[] = {reshape(sum, sizes_of(*part->types[0]), where), part->in()[1]};
+    return reshape(engine::record(ir::Op::accumulate, operands, engine::attributes_of(*part), where), sizes_of(sum.type()), where);
   }
 
   static bool lies_among_zeros(const Node& node) {
