@@ -12,8 +12,9 @@ namespace braze::passes {
 // the order that such a reduction has. Halves accumulate f32 throughout and round once. A graph without one stays as it is.
 ir::Graph split_mixed_reductions(ir::Graph graph);
 
-// A dot of which only the transpose is read, as the gradient of a layer's weight is, becomes the dot that gives it: each element is the
-// same sum in the same order. What goes on from it, an update of the weight, can then be part of its kernel.
+// A dot of which only the transpose is read, as the gradient of a layer's weight is, becomes the dot that gives it, and one whose rows are
+// read as the last axis, as the gradient of an attention's keys is, becomes the one whose columns are: each element is the same sum in the
+// same order. What goes on from it, an update of the weight, can then be part of its kernel.
 ir::Graph turn_dots(ir::Graph graph);
 
 // Elementwise ops of a dot seen in another shape are computed in the dot's, where they can be part of its kernel.

@@ -39,9 +39,12 @@ Value transposed(Graph& to, Value value, ir::Location location) {
 Graph turn_dots(Graph graph) {
   std::vector<std::uint32_t> uses = graph.use_counts();
   for (const Value result : graph.results) ++uses[result.node];
+  // The dot's rows become the last axis: turned, it gives them side by side.
   const auto turns = [&](NodeId id) {
     const Node& node = graph[id];
-    return swaps_last_two(node, node.out[0].shape.size()) && graph.node(node.in[0]).op == Op::dot && uses[node.in[0].node] == 1;
+    if (node.op != Op::permute || graph.node(node.in[0]).op != Op::dot || uses[node.in[0].node] != 1) return false;
+    const auto& order = node.as<ir::Permutation>().order;
+    return order[order.size() - 1] == order.size() - 2;
   };
   bool any = false;
   for (NodeId id = 0; id < graph.size() && !any; ++id) any = turns(id);
@@ -53,7 +56,14 @@ Graph turn_dots(Graph graph) {
     const ir::Location location = dot.location;
     const auto order = dot.as<ir::Dot>();
     const Value factors[] = {transposed(to, right, location), transposed(to, left, location)};
-    return Value{to.add(Op::dot, factors, order, location), 0};
+    const Value turned{to.add(Op::dot, factors, order, location), 0};
+    if (swaps_last_two(graph[id], graph[id].out[0].shape.size())) return turned;
+    ir::Permutation rest = graph[id].as<ir::Permutation>();
+    const std::size_t rank = rest.order.size();
+    for (std::uint8_t& axis : rest.order)
+      if (axis + 2u >= rank) axis = static_cast<std::uint8_t>(2 * rank - 3 - axis);
+    const Value operands[] = {turned};
+    return Value{to.add(Op::permute, operands, rest, graph[id].location), 0};
   });
 }
 
