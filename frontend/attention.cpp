@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "braze/functional.h"
+#include "frontend/autograd/names.h"
 #include "frontend/composing.h"
 
 namespace braze::nn::functional {
@@ -29,6 +30,10 @@ Tensor weights_of(const Tensor& scores, bool masked) {
 
 Tensor scaled_dot_product_attention(const In& query, const Tensor& key, const Tensor& value, const AttentionOptions& options) {
   const Tensor& q = require_tensor("scaled_dot_product_attention", query);
+  const bool flash = q.dim() == 4 && options.dropout_p == 0 && !options.enable_gqa && key.dim() == 4;
+  const GradientScope scope(flash          ? GradientName::ScaledDotProductFlashAttentionForCpuBackward0
+                            : q.dim() == 3 ? GradientName::SqueezeBackward1
+                                           : GradientName::UnsafeViewBackward0);
   const SourceLine line(query.where());
   require(
       q.dtype() == key.dtype() && q.dtype() == value.dtype(),

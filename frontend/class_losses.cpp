@@ -143,8 +143,8 @@ Tensor class_cross_entropy(const Classes& c, const Tensor& weight, std::string_v
 
 Tensor nll_loss(const In& input, const Tensor& target, const Tensor& weight, std::int64_t ignore_index,
                 std::string_view reduction) {
-  const GradientScope scope(GradientName::NllLossBackward0);
   const Tensor& x = require_tensor("nll_loss", input);
+  const GradientScope scope(x.dim() > 2 ? GradientName::NllLoss2DBackward0 : GradientName::NllLossBackward0);
   require_reduction(reduction);
   require_class_shapes(x, target);
   const SourceLine line(input.where());
@@ -158,11 +158,14 @@ Tensor nll_loss(const In& input, const Tensor& target, const Tensor& weight, std
 
 Tensor cross_entropy(const In& input, const Tensor& target, const Tensor& weight, std::int64_t ignore_index,
                      std::string_view reduction, double label_smoothing) {
-  const GradientScope scope(GradientName::NllLossBackward0);
   const Tensor& x = require_tensor("cross_entropy_loss", input);
   require_reduction(reduction);
   require(label_smoothing >= 0 && label_smoothing <= 1, "label_smoothing must be between 0.0 and 1.0. Got: {}", label_smoothing);
   const bool soft = x.sizes() == target.sizes() && x.dim() > 0;
+  const GradientScope scope(soft                  ? GradientName::DivBackward1
+                            : label_smoothing > 0 ? GradientName::AddBackward0
+                            : x.dim() > 2         ? GradientName::NllLoss2DBackward0
+                                                  : GradientName::NllLossBackward0);
   if (!soft) require_class_shapes(x, target);
   const SourceLine line(input.where());
   if (!is_float(x.dtype())) not_implemented_for("log_softmax_lastdim_kernel_impl", x.dtype());
@@ -204,6 +207,7 @@ Tensor multi_margin_loss(const In& input, const Tensor& target, std::int64_t p, 
 }
 
 Tensor multilabel_margin_loss(const In& input, const Tensor& target, std::string_view reduction) {
+  const GradientScope scope(GradientName::MultilabelMarginLossBackward0);
   const Tensor& x = require_tensor("multilabel_margin_loss", input);
   require_reduction(reduction);
   require(x.dim() <= 2 && x.numel() > 0, "Expected non-empty vector or matrix with optional 0-dim batch size, but got: {}",

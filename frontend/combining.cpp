@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "braze/functions.h"
+#include "frontend/autograd/mapping.h"
 #include "frontend/composing.h"
 #include "frontend/source_line.h"
 #include "frontend/view_layout.h"
@@ -99,12 +100,14 @@ Tensor one_hot(const In& x, std::int64_t num_classes) {
     sizes.push_back(num_classes);
     return zeros(sizes, {DType::i64});
   }
-  const std::int64_t least = self.min(x.where()).item_int(x.where()), most = self.max(x.where()).item_int(x.where());
-  require(least >= 0, "Class values must be non-negative.");
-  require(num_classes == -1 || num_classes >= 1, "num_classes should be positive");
-  require(num_classes == -1 || most < num_classes, "Class values must be smaller than num_classes.");
   const SourceLine line(x.where());
-  return (self.contiguous().unsqueeze(-1) == positions(num_classes == -1 ? most + 1 : num_classes)).to(DType::i64);
+  require(holds_for_all(self >= 0), "Class values must be non-negative.");
+  require(num_classes == -1 || num_classes >= 1, "num_classes should be positive");
+  if (num_classes == -1)
+    num_classes = self.max().item_int() + 1;
+  else
+    require(holds_for_all(self < num_classes), "Class values must be smaller than num_classes.");
+  return (self.contiguous().unsqueeze(-1) == positions(num_classes)).to(DType::i64);
 }
 
 }  // namespace braze

@@ -7,6 +7,7 @@
 #include "frontend/source_line.h"
 
 #include "braze/functions.h"
+#include "frontend/autograd/names.h"
 
 namespace braze {
 
@@ -66,6 +67,7 @@ Tensor complex_hermitian_values(const Tensor& a, bool upper) {
 // ---- eigenvalues of real matrices, which are complex ----
 
 std::tuple<Tensor, Tensor> linalg::eig(const In& A) {
+  const GradientScope scope(GradientName::LinalgEigBackward0);
   const SourceLine line(A.where());
   const Tensor& a = square_matrices(A, "linalg.eig");
   const engine::Value v = record_on(ir::Op::eig, {a}, ir::None{});

@@ -1,6 +1,7 @@
 // Copies: the same elements in memory of their own, in another order, or several times.
 #include <numeric>
 
+#include "braze/autograd.h"
 #include "braze/functions.h"
 #include "frontend/autograd/names.h"
 #include "frontend/composing.h"
@@ -217,6 +218,8 @@ Tensor narrow_copy(const In& x, std::int64_t dim, std::int64_t start, std::int64
 
 Tensor& write_out(Tensor& out, const Tensor& result, std::source_location where) {
   checked(out);
+  require(!is_grad_enabled() || !(result.requires_grad() || out.requires_grad()),
+          "functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.");
   if (out.sizes() != result.sizes()) out.resize_(result.sizes());
   return write_in_place(out, result, where);
 }

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "braze/functions.h"
+#include "frontend/autograd/names.h"
 #include "frontend/linalg.h"
 #include "frontend/source_line.h"
 #include "frontend/tensor_impl.h"
@@ -364,6 +365,7 @@ Tensor tensordot(const In& input, const Tensor& other, std::int64_t dims) {
 }
 
 Tensor tensordot(const In& input, const Tensor& other, SizesView dims_self, SizesView dims_other) {
+  const GradientScope scope(GradientName::ViewBackward0);
   const SourceLine line(input.where());
   const Tensor& first = tensor_argument(input, "tensordot", "input");
   require(dims_self.size() == dims_other.size(), "both dimension lists should have same length");

@@ -250,6 +250,17 @@ Recorded record_elementwise(ir::Op op, std::span<const In* const> operands, bool
   return {wide ? cast(result, type, where) : std::move(result), order};
 }
 
+// PyTorch numbers the overloads for numbers and for tensors apart.
+GradientName overload_name(ir::Op op, std::span<const In* const> operands) {
+  if (op == ir::Op::sub) return operands[0]->is_scalar() ? GradientName::RsubBackward1 : GradientName::None;
+  if (operands.size() != 2) return GradientName::None;
+  const bool number = operands[1]->is_scalar();
+  if (op == ir::Op::fmod && !number) return GradientName::FmodBackward1;
+  if (op == ir::Op::remainder && !number) return GradientName::RemainderBackward1;
+  if (op == ir::Op::copysign && number) return GradientName::CopysignBackward1;
+  return GradientName::None;
+}
+
 }  // namespace
 
 Tensor elementwise(ir::Op op, std::span<const In* const> operands) {
@@ -258,7 +269,7 @@ Tensor elementwise(ir::Op op, std::span<const In* const> operands) {
     if (op == ir::Op::sub) require_no_bool(operands);
     return complex_elementwise(op, operands);
   }
-  const GradientScope call(op == ir::Op::sub && operands[0]->is_scalar() ? GradientName::RsubBackward1 : GradientName::None);
+  const GradientScope call(overload_name(op, operands));
   Recorded r = record_elementwise(op, operands, true, location(operands[0]->where()));
   return is_identity(r.order) ? wrap(std::move(r.value)) : wrap_permuted(std::move(r.value), inverse(r.order));
 }

@@ -42,7 +42,7 @@ Tensor add(const In& a, const In& b, Scalar alpha) { return is_one(alpha) ? add(
 Tensor sub(const In& a, const In& b, Scalar alpha) { return is_one(alpha) ? sub(a, b) : add_scaled(ir::Op::sub, a, b, alpha); }
 Tensor subtract(const In& a, const In& b, Scalar alpha) { return sub(a, b, alpha); }
 Tensor rsub(const In& a, const In& b, Scalar alpha) {
-  const GradientScope scope(GradientName::RsubBackward1);
+  const GradientScope scope(b.is_scalar() ? GradientName::RsubBackward1 : GradientName::RsubBackward0);
   const SourceLine line(a.where());
   return sub(b, a, alpha);
 }
@@ -184,7 +184,8 @@ Tensor limited(const Tensor& x, const In& given, DType type, bool is_min, bool h
 }  // namespace
 
 Tensor clamp(const In& x, const Limit& min, const Limit& max) {
-  const GradientScope scope(GradientName::ClampBackward1);
+  const bool numbers = (!min.get() || min.get()->is_scalar()) && (!max.get() || max.get()->is_scalar());
+  const GradientScope scope(numbers ? GradientName::ClampBackward1 : GradientName::ClampBackward0);
   const SourceLine line(x.where());
   require(min.get() || max.get(), "torch.clamp: At least one of 'min' or 'max' must not be None");
   const DType type = clamp_type(x, min, max);
@@ -197,11 +198,11 @@ Tensor clamp(const In& x, const Limit& min, const Limit& max) {
 
 Tensor clip(const In& x, const Limit& min, const Limit& max) { return clamp(x, min, max); }
 Tensor clamp_min(const In& x, const In& min) {
-  const GradientScope scope(min.is_scalar() ? GradientName::ClampMinBackward0 : GradientName::ClampBackward0);
+  const GradientScope scope(min.is_scalar() ? GradientName::ClampMinBackward0 : GradientName::ClampMinBackward1);
   return clamp(x, min);
 }
 Tensor clamp_max(const In& x, const In& max) {
-  const GradientScope scope(max.is_scalar() ? GradientName::ClampMaxBackward0 : GradientName::ClampBackward0);
+  const GradientScope scope(max.is_scalar() ? GradientName::ClampMaxBackward0 : GradientName::ClampMaxBackward1);
   return clamp(x, {}, max);
 }
 

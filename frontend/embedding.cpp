@@ -87,6 +87,7 @@ Tensor combine(const Tensor& rows, const Tensor& bags, const Tensor& counted, st
 
 Tensor embedding_bag(const In& input, const Tensor& weight, const Tensor& offsets, const EmbeddingBagOptions& options,
                      const Tensor& per_sample_weights) {
+  const GradientScope scope(GradientName::EmbeddingBagBackward0);
   const Tensor& numbers = require_tensor("embedding_bag", input);
   const SourceLine line(input.where());
   require_operands("embedding_bag", numbers, weight);

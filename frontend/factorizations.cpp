@@ -95,6 +95,7 @@ std::tuple<Tensor, Tensor> unpack_factors(const Tensor& lu) {
 }  // namespace
 
 std::tuple<Tensor, Tensor, Tensor> linalg::lu(const In& A, bool pivot) {
+  const GradientScope scope(GradientName::LinalgLuBackward0);
   const SourceLine line(A.where());
   const Tensor& a = factorized(A, "linalg.lu");
   require_pivots("linalg.lu", pivot);
@@ -104,6 +105,7 @@ std::tuple<Tensor, Tensor, Tensor> linalg::lu(const In& A, bool pivot) {
 }
 
 std::tuple<Tensor, Tensor> linalg::lu_factor(const In& A, bool pivot) {
+  const GradientScope scope(GradientName::LinalgLuFactorExBackward0);
   const SourceLine line(A.where());
   const Tensor& a = factorized(A, "linalg.lu_factor");
   require_pivots("linalg.lu_factor", pivot);
@@ -112,6 +114,7 @@ std::tuple<Tensor, Tensor> linalg::lu_factor(const In& A, bool pivot) {
 }
 
 std::tuple<Tensor, Tensor, Tensor> linalg::lu_factor_ex(const In& A, bool pivot, bool check_errors) {
+  const GradientScope scope(GradientName::LinalgLuFactorExBackward0);
   const SourceLine line(A.where());
   const Tensor& a = factorized(A, "linalg.lu_factor_ex");
   require_pivots("linalg.lu_factor_ex", pivot);
@@ -193,6 +196,7 @@ Tensor linalg::cholesky(const In& A, bool upper) {
 }
 
 std::tuple<Tensor, Tensor> linalg::cholesky_ex(const In& A, bool upper, bool check_errors) {
+  const GradientScope scope(GradientName::LinalgCholeskyExBackward0);
   const SourceLine line(A.where());
   return cholesky_factor(square_matrices(A, "linalg.cholesky_ex"), upper, check_errors ? ir::Checked::cholesky : ir::Checked::none);
 }

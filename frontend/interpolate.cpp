@@ -232,6 +232,27 @@ Tensor area(const Tensor& x, const std::vector<Dim>& dims) {
 
 }  // namespace
 
+namespace {
+
+GradientName upsample_name(std::string_view mode, std::int64_t rank, bool antialias) {
+  const auto of_rank = [&](GradientName one, GradientName two, GradientName three) {
+    return rank == 1 ? one : rank == 2 ? two : three;
+  };
+  if (mode == "nearest")
+    return of_rank(GradientName::UpsampleNearest1DBackward0, GradientName::UpsampleNearest2DBackward0,
+                   GradientName::UpsampleNearest3DBackward0);
+  if (mode == "nearest-exact")
+    return of_rank(GradientName::UpsampleNearestExact1DBackward0, GradientName::UpsampleNearestExact2DBackward0,
+                   GradientName::UpsampleNearestExact3DBackward0);
+  if (mode == "linear") return GradientName::UpsampleLinear1DBackward0;
+  if (mode == "trilinear") return GradientName::UpsampleTrilinear3DBackward0;
+  if (mode == "bilinear")
+    return antialias ? GradientName::UpsampleBilinear2DAaBackward0 : GradientName::UpsampleBilinear2DBackward0;
+  return antialias ? GradientName::UpsampleBicubic2DAaBackward0 : GradientName::UpsampleBicubic2DBackward0;
+}
+
+}  // namespace
+
 Tensor interpolate(const In& input, const InterpolateOptions& options) {
   const SourceLine line(input.where());
   const Tensor& x = tensor_argument(input, "interpolate", "input");
@@ -245,11 +266,7 @@ Tensor interpolate(const In& input, const InterpolateOptions& options) {
   const Request r{options.mode, options.align_corners.value_or(false), options.antialias, x.dtype() == DType::f64,
                   requested_dims(options, std::span(sizes).subspan(2))};
   if (r.mode == "area") return area(x, r.dims);
-  const GradientScope scope(x.dim() != 4                                 ? GradientName::None
-                            : r.mode == "nearest"                        ? GradientName::UpsampleNearest2DBackward0
-                            : r.mode == "bilinear" && !options.antialias ? GradientName::UpsampleBilinear2DBackward0
-                            : r.mode == "bicubic" && !options.antialias  ? GradientName::UpsampleBicubic2DBackward0
-                                                                         : GradientName::None);
+  const GradientScope scope(upsample_name(r.mode, x.dim() - 2, options.antialias));
   const bool picks = r.mode == "nearest" || r.mode == "nearest-exact";
   const bool bytes = x.dtype() == DType::u8 && (r.mode == "bilinear" || r.mode == "bicubic");
   if (!is_float(x.dtype()) && !bytes && !(picks && x.dtype() == DType::u8))

@@ -194,6 +194,7 @@ Tensor gaussian_nll_loss(const In& input, const Tensor& target, const Tensor& va
 }
 
 Tensor soft_margin_loss(const In& input, const Tensor& target, std::string_view reduction) {
+  const GradientScope scope(GradientName::SoftMarginLossBackward0);
   return loss("soft_margin_loss", input, target, reduction, {},
               [](const Tensor& x, const Tensor& t) { return log1p(exp(-t * x)); });
 }

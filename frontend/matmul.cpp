@@ -117,6 +117,9 @@ Tensor matmul(const In& input, const In& other) {
           b.dim());
   if (a.dim() == 1 && b.dim() == 1) return dot(input, b);
   if (a.dim() == 2 && b.dim() == 1) return mv(input, b);
+  const GradientScope scope(a.dim() == 1                   ? GradientName::SqueezeBackward4
+                            : a.dim() == 2 && b.dim() == 2 ? GradientName::MmBackward0
+                                                           : GradientName::UnsafeViewBackward0);
   if (a.dim() == 1) return matmul(a.unsqueeze(0), other).squeeze(-2);
   if (b.dim() == 1) {
     require<ShapeError>(a.size(-1) == b.size(0), "size mismatch, got input ({}), mat ({}x{}), vec ({})",
@@ -125,7 +128,6 @@ Tensor matmul(const In& input, const In& other) {
     return fold_rows(a, b.unsqueeze(1)).squeeze(-1);
   }
   if (a.dim() == 2 && b.dim() == 2) return batched_dot(a, b);
-  const GradientScope scope(GradientName::UnsafeViewBackward0);
   return b.dim() == 2 ? fold_rows(a, b) : batched_dot(a, b);
 }
 
@@ -173,6 +175,7 @@ Tensor dot(const In& input, const Tensor& tensor) {
 }
 
 Tensor vdot(const In& input, const Tensor& other) {
+  const GradientScope scope(GradientName::VdotBackward0);
   if (!is_complex(input)) return dot(input, other);
   return dot(In(conj(input), input.where()), other);
 }
@@ -184,6 +187,7 @@ Tensor inner(const In& input, const Tensor& other) {
   require<ShapeError>(a.size(-1) == other.size(-1),
                       "inner() the last dimension must match on both input tensors but got shapes {} and {}", sizes_text(a.sizes()),
                       sizes_text(other.sizes()));
+  const GradientScope scope(GradientName::ViewBackward0);
   return tensordot(input, other, {-1}, {-1});
 }
 

@@ -143,6 +143,10 @@ Tensor pad(const In& x, SizesView amounts, std::string_view mode, std::optional<
     fail<NotImplementedError>("Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now");
   if (self.dtype() == DType::boolean && border != wrapped)
     not_implemented_for(fmt::format("{}_pad{}d", border == reflected ? "reflection" : "replication", pairs), self.dtype());
+  using enum GradientName;
+  static constexpr GradientName reflection[] = {ReflectionPad1DBackward0, ReflectionPad2DBackward0, ReflectionPad3DBackward0},
+                                replication[] = {ReplicationPad1DBackward0, ReplicationPad2DBackward0, ReplicationPad3DBackward0};
+  const GradientScope scope(border == wrapped ? CopySlices : border == reflected ? reflection[pairs - 1] : replication[pairs - 1]);
   return pad_with(self, amounts, border, x.where());
 }
 

@@ -195,6 +195,9 @@ Tensor at_places(const Tensor& x, const Tensor& places) {
 
 Maxima max_pool(std::string_view name, std::size_t rank, const In& input, SizesView kernel, SizesView stride, SizesView padding,
                 SizesView dilation, bool ceil_mode, bool indices) {
+  const GradientScope scope(rank == 1   ? GradientName::SqueezeBackward1
+                            : rank == 2 ? GradientName::MaxPool2DWithIndicesBackward0
+                                        : GradientName::MaxPool3DWithIndicesBackward0);
   const SourceLine line(input.where());
   const Batched x = pooled_input(name, tensor_argument(input, name, "input"), rank);
   if (x.tensor.dtype() == DType::boolean || is_complex(x.tensor.dtype())) not_implemented_for("max_pool2d", x.tensor.dtype());
@@ -263,6 +266,9 @@ Tensor averages(const Tensor& total, const Pooling& p, bool count_include_pad) {
 
 Tensor avg_pool(std::string_view name, std::size_t rank, const In& input, SizesView kernel, SizesView stride, SizesView padding,
                 bool ceil_mode, bool count_include_pad, std::optional<std::int64_t> divisor_override) {
+  const GradientScope scope(rank == 1   ? GradientName::SqueezeBackward1
+                            : rank == 2 ? GradientName::AvgPool2DBackward0
+                                        : GradientName::AvgPool3DBackward0);
   const SourceLine line(input.where());
   const Batched x = pooled_input(name, tensor_argument(input, name, "input"), rank);
   if (!is_float(x.tensor.dtype()) && x.tensor.dtype() != DType::i64) not_implemented_for("avg_pool2d", x.tensor.dtype());
@@ -353,7 +359,9 @@ Tensor no_windows(const Tensor& x, const Dims& out) {
 }
 
 Maxima adaptive_max_pool(std::string_view name, std::size_t rank, const In& input, SizesView output_size, bool indices) {
-  const GradientScope scope(rank == 2 ? GradientName::AdaptiveMaxPool2DBackward0 : GradientName::None);
+  const GradientScope scope(rank == 1   ? GradientName::SqueezeBackward1
+                            : rank == 2 ? GradientName::AdaptiveMaxPool2DBackward0
+                                        : GradientName::AdaptiveMaxPool3DBackward0);
   const SourceLine line(input.where());
   const Batched x = pooled_input(name, tensor_argument(input, name, "input"), rank);
   if (!is_float(x.tensor.dtype())) not_implemented_for("adaptive_max_pool2d", x.tensor.dtype());
@@ -377,9 +385,10 @@ Tensor belongs(const std::vector<std::int64_t>& counts, std::int64_t longest) {
 
 Tensor adaptive_avg_pool(std::string_view name, std::size_t rank, const In& input, SizesView output_size) {
   const bool one = std::all_of(output_size.begin(), output_size.end(), [](std::int64_t size) { return size == 1; });
-  const GradientScope scope(rank != 2 ? GradientName::None
-                            : one     ? GradientName::MeanBackward1
-                                      : GradientName::AdaptiveAvgPool2DBackward0);
+  const GradientScope scope(rank == 1   ? GradientName::SqueezeBackward1
+                            : one       ? GradientName::MeanBackward1
+                            : rank == 2 ? GradientName::AdaptiveAvgPool2DBackward0
+                                        : GradientName::AdaptiveAvgPool3DBackward0);
   const SourceLine line(input.where());
   const Batched x = pooled_input(name, tensor_argument(input, name, "input"), rank);
   if (!is_float(x.tensor.dtype())) not_implemented_for("adaptive_avg_pool2d", x.tensor.dtype());
@@ -432,7 +441,6 @@ Tensor avg_pool1d(const In& input, SizesView kernel_size, SizesView stride, Size
 
 Tensor avg_pool2d(const In& input, SizesView kernel_size, SizesView stride, SizesView padding, bool ceil_mode,
                   bool count_include_pad, std::optional<std::int64_t> divisor_override) {
-  const GradientScope scope(GradientName::AvgPool2DBackward0);
   return avg_pool("avg_pool2d", 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override);
 }
 

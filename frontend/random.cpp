@@ -350,19 +350,6 @@ Tensor poisson(const In& rate, RandomOptions options) {
   return out;
 }
 
-namespace {
-
-// Whether it is so for all elements, also for those of a vmap.
-bool holds(const Tensor& condition) {
-  const engine::Value all = read(checked(condition.all()), {});
-  const Mapping* mapping = Mapping::innermost();
-  if (!mapping || engine::known(all)) return static_cast<bool>(wrap(all));
-  const Mapping::Outside scope(*mapping);
-  return holds(wrap(mapping->outside({&all, 1})[0].value));
-}
-
-}  // namespace
-
 Tensor multinomial(const In& weights, std::int64_t samples, bool replacement, RandomOptions options) {
   const std::source_location& where = weights.where();
   const Tensor& w = weights.tensor();
@@ -372,10 +359,10 @@ Tensor multinomial(const In& weights, std::int64_t samples, bool replacement, Ra
   require(samples > 0, "cannot sample n_sample <= 0 samples");
   const std::int64_t categories = w.size(-1);
   require(replacement || samples <= categories, "cannot sample n_sample > prob_dist.size(-1) samples without replacement");
-  require(holds(logical_and(In(isfinite(weights)), In(ge(weights, In(0, where))))),
+  require(holds_for_all(logical_and(In(isfinite(weights)), In(ge(weights, In(0, where))))),
           "probability tensor contains either `inf`, `nan` or element < 0");
   const Tensor total = w.sum(-1, true, {}, where);
-  require(holds(gt(In(total), In(0))), "invalid multinomial distribution (sum of probabilities <= 0)");
+  require(holds_for_all(gt(In(total), In(0))), "invalid multinomial distribution (sum of probabilities <= 0)");
   if (!replacement || samples == 1) {
     // The largest of weights over exponentials: Efraimidis and Spirakis, as ATen does.
     Tensor race = like(w);

@@ -108,6 +108,7 @@ Tensor linalg::inv(const In& A) {
 }
 
 std::tuple<Tensor, Tensor> linalg::inv_ex(const In& A, bool check_errors) {
+  const GradientScope scope(GradientName::LinalgInvExBackward0);
   const SourceLine line(A.where());
   const Solution s = invert(A, "linalg.inv_ex", check_errors ? ir::Checked::inv : ir::Checked::none);
   return {s.x, s.info};
@@ -122,6 +123,7 @@ Tensor linalg::solve(const In& A, const Tensor& B, bool left) {
 }
 
 std::tuple<Tensor, Tensor> linalg::solve_ex(const In& A, const Tensor& B, bool left, bool check_errors) {
+  const GradientScope scope(GradientName::LinalgSolveExBackward0);
   const SourceLine line(A.where());
   const Solution s = solve_checked(A, B, left, check_errors ? ir::Checked::solve : ir::Checked::none);
   return {s.x, s.info};
@@ -147,6 +149,7 @@ Tensor lu_solve(const In& b, const Tensor& LU_data, const Tensor& LU_pivots) {
 // ---- triangles ----
 
 Tensor linalg::solve_triangular(const In& A, const Tensor& B, bool upper, bool left, bool unitriangular) {
+  const GradientScope scope(GradientName::LinalgSolveTriangularBackward0);
   const SourceLine line(A.where());
   constexpr std::string_view name = "linalg.solve_triangular";
   const Tensor& a = square_matrices(A, name);
@@ -156,6 +159,7 @@ Tensor linalg::solve_triangular(const In& A, const Tensor& B, bool upper, bool l
 }
 
 std::tuple<Tensor, Tensor> triangular_solve(const In& b, const Tensor& A, bool upper, bool transpose, bool unitriangular) {
+  const GradientScope scope(GradientName::TriangularSolveBackward0);
   const SourceLine line(b.where());
   const Tensor& right = tensor_argument(b, "triangular_solve", "b");
   require_factorizable("triangular_solve", A);
@@ -170,6 +174,7 @@ std::tuple<Tensor, Tensor> triangular_solve(const In& b, const Tensor& A, bool u
 }
 
 Tensor cholesky_solve(const In& B, const Tensor& L, bool upper) {
+  const GradientScope scope(GradientName::CholeskySolveBackward0);
   const SourceLine line(B.where());
   const Tensor& b = tensor_argument(B, "cholesky_solve", "B");
   require(b.dim() >= 2, "b should have at least 2 dimensions, but has {} dimensions instead", b.dim());
@@ -185,6 +190,7 @@ Tensor cholesky_solve(const In& B, const Tensor& L, bool upper) {
 }
 
 Tensor cholesky_inverse(const In& L, bool upper) {
+  const GradientScope scope(GradientName::CholeskyInverseBackward0);
   const SourceLine line(L.where());
   const Tensor& l = square_matrices(L, "cholesky_inverse", "L");
   return cholesky_solve(eye(l.size(-1), {l.dtype()}), l, upper);
@@ -271,6 +277,7 @@ Tensor with_column_stride(const Tensor& x, std::int64_t stride) {
 
 std::tuple<Tensor, Tensor, Tensor, Tensor> linalg::lstsq(const In& A, const Tensor& B, std::optional<double> rcond,
                                                          std::string_view driver) {
+  const GradientScope scope(GradientName::LinalgLstsqBackward0);
   const SourceLine line(A.where());
   constexpr std::string_view name = "torch.linalg.lstsq";
   require(has_factorizations(tensor_argument(A, name, "A")), other_types);

@@ -113,6 +113,7 @@ Tensor map_wide(std::string_view kernel, const In& x, F f) {
 }  // namespace
 
 Tensor entr(const In& x) {
+  const GradientScope scope(GradientName::SpecialEntrBackward0);
   return map_real(x, [](const Tensor& x) { return where(isnan(x), x, where(x > 0, -x * log(x), where(x == 0, 0, -infinity))); });
 }
 
@@ -123,6 +124,7 @@ Tensor multigammaln(const In& x, std::int64_t p) { return mvlgamma(x, p); }
 
 // erfc on the left, where 1 + erf would cancel.
 Tensor ndtr(const In& x) {
+  const GradientScope scope(GradientName::MulBackward1);
   return map_real(x, [](const Tensor& x) {
     const Tensor scaled = x * std::sqrt(0.5);
     return where(abs(scaled) < std::sqrt(0.5), 0.5 + 0.5 * erf(scaled), where(x < 0, 0.5 * erfc(-scaled), 1 - 0.5 * erfc(scaled)));

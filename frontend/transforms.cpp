@@ -351,6 +351,10 @@ std::vector<Tensors> jacrev(const Function& f, std::span<const Tensor> arguments
         return f(all);
       },
       free);
+  for (const Tensor& t : back.results)
+    require(is_float(t.dtype()),
+            "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype {}",
+            info(t.dtype()).torch_name);
   std::vector<Tensors> out;
   for (std::size_t r = 0; r < back.results.size(); ++r) {
     const Tensor units[] = {basis(back.results[r])};

@@ -2,6 +2,7 @@
 #include "braze/pooling.h"
 
 #include "braze/functional.h"
+#include "frontend/autograd/names.h"
 #include "frontend/composing.h"
 
 namespace braze::nn::functional {
@@ -81,10 +82,12 @@ Tensor max_unpool1d(const In& input, const Tensor& indices, SizesView kernel_siz
 }
 Tensor max_unpool2d(const In& input, const Tensor& indices, SizesView kernel_size, SizesView stride, SizesView padding,
                     SizesView output_size) {
+  const GradientScope scope(GradientName::MaxUnpool2DBackward0);
   return max_unpool("max_unpool2d", input, indices, kernel_size, stride, padding, output_size, 2);
 }
 Tensor max_unpool3d(const In& input, const Tensor& indices, SizesView kernel_size, SizesView stride, SizesView padding,
                     SizesView output_size) {
+  const GradientScope scope(GradientName::MaxUnpool3DBackward0);
   return max_unpool("max_unpool3d", input, indices, kernel_size, stride, padding, output_size, 3);
 }
 

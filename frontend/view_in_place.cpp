@@ -68,6 +68,7 @@ Tensor& ViewMethods::t_() { return take_layout(self_of(this), t()); }
 Tensor& ViewMethods::resize_(SizesView sizes, MemoryFormat format) {
   Tensor& self = self_of(this);
   TensorImpl& impl = checked(self);
+  require(!self.requires_grad(), "cannot resize variables that require grad");
   refuse_in_trace(impl, "changes the layout of");
   const std::int64_t count = checked_numel(sizes);
   require(format != MemoryFormat::preserve, "Unsupported memory format for resize_: torch.preserve_format");
@@ -108,6 +109,7 @@ Tensor& ViewMethods::set_(const Tensor& source) {
 Tensor& ViewMethods::set_(const Tensor& source, std::int64_t storage_offset, SizesView sizes, SizesView strides) {
   Tensor& self = self_of(this);
   TensorImpl& impl = checked(self);
+  require_no_leaf(impl);
   refuse_in_trace(impl, "changes the memory of");
   const Dims row_major = contiguous_strides(sizes);
   const bool given = strides.size() > 0 || sizes.size() == 0;
@@ -127,6 +129,8 @@ void ViewMethods::set_data(const Tensor& other) {
   refuse_in_trace(impl, "changes the memory of");
   const TensorImpl& from = checked(other);
   const DType type = from.dtype();
+  require(!impl.leaf || is_float(type) || is_complex(type),
+          "data set to a tensor that requires gradients must be floating point or complex dtype");
   Geometry g = from.layout();
   impl.storage = from.storage;
   impl.conjugate = from.conjugate;

@@ -116,6 +116,7 @@ Tensor ViewMethods::mT() const {
 }
 
 Tensor ViewMethods::H() const {
+  const GradientScope scope(GradientName::TransposeBackward0);
   const std::int64_t rank = self_of(this).dim();
   require(rank == 0 || rank == 2, "tensor.H is only supported on matrices (2-D tensors). Got {}-D tensor.{}", rank,
           rank > 2 ? " For batches of matrices, consider using tensor.mH" : "");
@@ -123,6 +124,7 @@ Tensor ViewMethods::H() const {
 }
 
 Tensor ViewMethods::mH() const {
+  const GradientScope scope(GradientName::TransposeBackward0);
   const std::int64_t rank = self_of(this).dim();
   if (rank == 0) return conj_view(self_of(this));  // as PyTorch, which warns of it
   require(rank >= 2, "tensor.mH is only supported on matrices or batches of matrices. Got {}-D tensor.", rank);
@@ -130,6 +132,7 @@ Tensor ViewMethods::mH() const {
 }
 
 Tensor ViewMethods::adjoint() const {
+  const GradientScope scope(GradientName::TransposeBackward0);
   const std::int64_t rank = self_of(this).dim();
   if (rank == 0) return conj_view(self_of(this));  // as PyTorch, which warns of it
   require(rank >= 2, "tensor.adjoint() is only supported on matrices or batches of matrices. Got {}-D tensor.", rank);

@@ -1,6 +1,7 @@
 #include "frontend/autograd/backward.h"
 
 #include <array>
+#include <optional>
 #include <unordered_map>
 
 #include "braze/autograd.h"
@@ -194,7 +195,8 @@ class Pass {
         const Tensor before = tensor_of(gradient, observer.layout);
         const Tensor after = call_hooks(*observer.meta, before);
         if (after.impl() != before.impl()) gradient = with_part(gradient, after, observer.layout);
-        if (observer.meta->retains_grad) observer.meta->grad = after;
+        if (Tensor& kept = observer.meta->grad; observer.meta->retains_grad)
+          kept = kept.defined() ? braze::add(kept, after) : after;
       }
       observer.meta->drop();
     }
@@ -342,6 +344,9 @@ class Pass {
     }
     const ir::Attributes attributes = engine::attributes_of(node);
     Operands operands(*this, node, builder);
+    const bool of_power = options_.create_graph && is_of_power(node);
+    std::optional<GradientScope> scope;
+    if (of_power) scope.emplace(GradientName::MulBackward0OfPower);
     passes::pull({builder, node.op, attributes, in, {out.data(), node.result_count}}, {gradients.data(), node.result_count},
                  operands);
     v.read = builder.read_forward();
@@ -351,10 +356,16 @@ class Pass {
     for (std::size_t k = 0; k < in.size(); ++k) {
       if (!operands.wants(k)) continue;
       if (!operands.has(k)) operands.replace(k, ir::formula::zeros(builder, node.in()[k].type()).id());
-      if (!options_.create_graph || !builder.read_differentiable()) continue;
+      if (!options_.create_graph || !(of_power || builder.read_differentiable())) continue;
       Value& gradient = vertex_of(node.in()[k].node()).gradients[node.in()[k].result()];
       if (!gradient.differentiable()) gradient = constant_in(gradient, node.in()[k]);
     }
+  }
+
+  // PyTorch's derivative of x^n is n x^(n - 1), down to x^0: also where it is constant, it is a function of x.
+  static bool is_of_power(const Node& node) {
+    return node.name == static_cast<std::uint8_t>(GradientName::PowBackward0) ||
+           node.name == static_cast<std::uint8_t>(GradientName::MulBackward0OfPower);
   }
 
   // What PyTorch's saved tensor would hold now.

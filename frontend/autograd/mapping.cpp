@@ -72,6 +72,14 @@ Mapping::Outside::~Outside() {
   levels = {kept_, derivatives_};
 }
 
+bool holds_for_all(const Tensor& condition) {
+  const Value all = read(checked(condition.all()), {});
+  const Mapping* mapping = levels.innermost;
+  if (!mapping || engine::known(all)) return static_cast<bool>(wrap(all));
+  const Mapping::Outside scope(*mapping);
+  return holds_for_all(wrap(mapping->outside({&all, 1})[0].value));
+}
+
 DerivativeScope::DerivativeScope() { ++levels.derivatives; }
 DerivativeScope::~DerivativeScope() { --levels.derivatives; }
 

@@ -66,6 +66,9 @@ class Mapping {
   std::int32_t derivatives_outside_;
 };
 
+// Whether it is so for all elements, also for those of a vmap. Evaluates.
+bool holds_for_all(const Tensor& condition);
+
 // While one lives, a derivative of what this thread records is being taken.
 struct DerivativeScope {
   DerivativeScope();

@@ -107,7 +107,7 @@ Tensor& AutogradMethods::requires_grad_(bool on) {
     return self_of(this);
   }
   require(!on || is_float(impl.dtype()) || is_complex(impl.dtype()),
-          "only Tensors of floating point and complex dtype can require gradients");
+          "only Tensors of floating point dtype can require gradients");
   if (on) {
     if (repeats_elements(impl)) unroll(impl);
     AutogradMeta& meta = meta_of(impl);

@@ -13,6 +13,7 @@ constexpr std::string_view names[] = {
 #define BRAZE_GRADIENT(name) #name,
 #include "frontend/autograd/names.def"
 };
+static_assert(std::size(names) <= 256, "a node keeps its name as a byte");
 
 // "log_sigmoid" as "LogSigmoid".
 std::string camel(std::string_view word) {
@@ -64,6 +65,23 @@ std::string op_name(ir::Op op) {
       return "IndexBackward0";
     case ir::Op::put:
       return "IndexPutBackward0";
+    case ir::Op::gammainc:
+      return "IgammaBackward0";
+    case ir::Op::gammaincc:
+      return "IgammacBackward0";
+    case ir::Op::i0e:
+      return "SpecialI0EBackward0";
+    case ir::Op::i1e:
+      return "SpecialI1EBackward0";
+    case ir::Op::i1:
+    case ir::Op::erfcx:
+    case ir::Op::ndtri:
+    case ir::Op::zeta:
+    case ir::Op::bessel_j0:
+    case ir::Op::bessel_j1:
+    case ir::Op::bessel_y0:
+    case ir::Op::bessel_y1:
+      return "Special" + camel(ir::name(op)) + "Backward0";
     default:
       return camel(ir::name(op)) + "Backward0";
   }
@@ -74,6 +92,7 @@ std::string op_name(ir::Op op) {
 std::string gradient_name(const engine::Node& node) {
   const engine::Gradient* gradient = node.gradient();
   if (gradient && !dynamic_cast<const CustomOutput*>(gradient)) return "torch::autograd::AccumulateGrad";
+  if (node.name == static_cast<std::uint8_t>(GradientName::MulBackward0OfPower)) return "MulBackward0";
   if (node.name != 0) return std::string(names[node.name]);
   if (const engine::Node* written = written_whole(node)) return gradient_name(*written);
   if (const auto* output = dynamic_cast<const CustomOutput*>(gradient)) return output->custom->name();

@@ -325,7 +325,7 @@ double OneCycleLR::between(double start, double end, double share) const {
 }
 
 std::vector<double> OneCycleLR::rates() {
-  require<ValueError>(epoch_ <= options_.total_steps, "Tried to step {} times. The total number of steps is {}", epoch_,
+  require<ValueError>(epoch_ <= options_.total_steps, "Tried to step {} times. The specified number of total steps is {}", epoch_,
                       options_.total_steps);
   const auto step = static_cast<double>(epoch_);
   double begin = 0;

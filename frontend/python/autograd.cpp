@@ -48,7 +48,7 @@ const Rows rows{
            inputs.push_back(tensor_of(a.object(4)));
          else
            inputs = tensors_of(a.object(4));
-         if (inputs.empty()) raise(PyExc_RuntimeError, "'inputs' argument to backward() cannot be empty.");
+         if (inputs.empty()) raise(PyExc_RuntimeError, "`inputs` argument to `backward()` cannot be empty.");
        }
        a.tensor(0).backward(a.tensor_or_none(1), a.boolean_or_none(2), a.boolean(3), inputs);
      },

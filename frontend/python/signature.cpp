@@ -1,10 +1,11 @@
 // Binding: a Python call meets a Signature.
-#include "frontend/python/signature.h"
+#include "braze/autograd.h"
 
 #include <algorithm>
 #include <string_view>
 #include <unordered_set>
 
+#include "braze/autograd.h"
 #include "frontend/elementwise.h"
 #include "frontend/python/generator.h"
 #include "frontend/tensor_impl.h"
@@ -335,7 +336,10 @@ namespace {
 
 enum class Writing { in_place, out_exact, out_cast };
 
-void write_result(const Tensor& result, Tensor& target, Writing how) {
+void write_result(const Tensor& result, Tensor& target, Writing how, const std::string& name) {
+  require(how == Writing::in_place || !is_grad_enabled() || !(result.requires_grad() || target.requires_grad()),
+          "{}(): functions with out=... arguments don't support automatic differentiation, but one of the arguments requires grad.",
+          name);
   const DType from = result.dtype(), to = target.dtype();
   require(can_cast(from, to), "result type {} can't be cast to the desired output type {}", info(from).scalar_name,
           info(to).scalar_name);
@@ -368,7 +372,7 @@ void write_result(const Tensor& result, Tensor& target, Writing how) {
 }
 
 void write_results(PyObject* results, PyObject* targets, Writing how, const std::string& name) {
-  if (is_tensor(results)) return write_result(tensor_of(results), tensor_of(targets), how);
+  if (is_tensor(results)) return write_result(tensor_of(results), tensor_of(targets), how, name);
   const Py_ssize_t count = PyTuple_Check(results) ? PyTuple_GET_SIZE(results) : -1;
   if (PySequence_Fast_GET_SIZE(targets) != count)
     raise(PyExc_TypeError, "{}(): argument 'out' must be a tuple of {} Tensors, not of {}", name, count,
@@ -377,7 +381,7 @@ void write_results(PyObject* results, PyObject* targets, Writing how, const std:
     PyObject* target = PySequence_Fast_GET_ITEM(targets, i);
     if (!is_tensor(target))
       raise(PyExc_TypeError, "{}(): argument 'out' must be tuple of Tensors, not tuple with {}", name, type_name(target));
-    write_result(tensor_of(PyTuple_GET_ITEM(results, i)), tensor_of(target), how);
+    write_result(tensor_of(PyTuple_GET_ITEM(results, i)), tensor_of(target), how, name);
   }
 }
 

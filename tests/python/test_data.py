@@ -135,3 +135,15 @@ def test_settings_are_fixed():
         raise AssertionError("no error")
     except ValueError as error:
         assert "batch_size attribute should not be set" in str(error)
+
+
+def test_settings_that_need_workers():
+    for kind, text, options in ((AssertionError, "prefetch_factor must be greater than 0", dict(num_workers=1, prefetch_factor=0)),
+                                (AssertionError, "requires timeout == 0", dict(timeout=1)),
+                                (ValueError, "multi-process loading", dict(multiprocessing_context="fork"))):
+        try:
+            batches(D.DataLoader([1, 2], **options))
+        except kind as e:
+            assert text in str(e), e
+        else:
+            raise AssertionError(f"{options} were taken")

@@ -86,7 +86,8 @@ def _all_tensors(row):
 
 
 def _is_row(nest):
-    return type(nest) in (tuple, list) or (isinstance(nest, tuple) and hasattr(nest, "_fields"))
+    """A tuple, a list, a named tuple, or what max(dim) and its like return."""
+    return type(nest) in (tuple, list) or (isinstance(nest, tuple) and (hasattr(nest, "_fields") or hasattr(nest, "n_sequence_fields")))
 
 
 def _refill(nest, tensors):

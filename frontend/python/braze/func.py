@@ -126,6 +126,7 @@ def vjp(func, *primals, has_aux=False):
     tensors, shapes, refill = _chosen("vjp", tuple(range(len(primals))), primals)
     call = _OnTensors("vjp", func, lambda given: refill(given, {}), has_aux)
     results, back = _braze.func_vjp(call, tensors)
+    _check_differentiable(results[:call.count])
     aux = results[call.count:]
 
     def pull(*cotangents, retain_graph=True, create_graph=None):
@@ -135,6 +136,12 @@ def vjp(func, *primals, has_aux=False):
                                f"{call.count} tensors, got {len(given)}")
         return _by_argument((), shapes, back(given + [x * 0 for x in aux]))
     return (call.output(results), pull, call.aux(results)) if has_aux else (call.output(results), pull)
+
+
+def _check_differentiable(results):
+    for t in results:
+        if not t.is_floating_point() and not t.is_complex():
+            raise RuntimeError(f"vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype {t.dtype}")
 
 
 def jvp(func, primals, tangents, *, strict=False, has_aux=False):

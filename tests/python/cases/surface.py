@@ -17,7 +17,8 @@ def setup(T):
         v = T.linspace(.1, .9, 3).requires_grad_()
         image = T.linspace(-1, 1, 32).reshape(1, 2, 4, 4).clone().requires_grad_()
         scope = {"T": T, "F": T.nn.functional, "x": x, "v": v, "im": image, "i": T.tensor([0, 2]),
-                 "ii": T.tensor([[0, 1, 2], [2, 1, 0], [0, 0, 0]]), "L": T.linalg, "x3": T.ones(2, 3, 3).requires_grad_(), "c": T.tensor([0, 1, 2])}
+                 "ii": T.tensor([[0, 1, 2], [2, 1, 0], [0, 0, 0]]), "L": T.linalg, "x3": T.ones(2, 3, 3).requires_grad_(),
+                 "x5": T.ones(1, 2, 4, 4, 4).requires_grad_(), "c": T.tensor([0, 1, 2])}
 
         def name(r):
             if isinstance(r, (tuple, list)):
@@ -153,6 +154,27 @@ names_layers:
         T.nn.functional.log_softmax(x,1);x@x;x3@x3;x3@x;x@v;x.log1p();T.bmm(x3,x3);F.softplus(x);F.gelu(x);
         T.nn.GRU(3,2)(x)[0];T.nn.RNN(3,2)(x)[0];T.nn.Bilinear(3,3,2)(x,x);T.nn.BCELoss()(x,x.detach());
         T.nn.BCEWithLogitsLoss()(x,x);T.nn.NLLLoss()(x,c)''')
+names_windows:
+    names('''F.max_pool1d(x3,2);F.avg_pool1d(x3,2);F.adaptive_avg_pool1d(x3,2);F.max_pool2d(x3,2);F.avg_pool3d(x5,2);F.max_pool3d(x5,2);
+        F.adaptive_avg_pool3d(x5,2);F.adaptive_avg_pool3d(x5,1);F.adaptive_max_pool3d(x5,2);F.adaptive_max_pool2d(im,2);
+        F.max_unpool2d(*F.max_pool2d(im,2,return_indices=True),2);F.pad(im,(1,1,1,1),'reflect');F.pad(x3,(1,1),'replicate');
+        F.pad(x5,(1,)*6,'reflect');F.pad(im,(1,1,1,1),'circular');F.pad(im,(1,1));F.interpolate(x3,scale_factor=2);
+        F.interpolate(x5,scale_factor=2);F.interpolate(x3,scale_factor=2,mode='linear');F.interpolate(x5,scale_factor=2,mode='trilinear');
+        F.interpolate(im,scale_factor=2,mode='nearest-exact');F.interpolate(im,size=(3,3),mode='bilinear',antialias=True);
+        F.interpolate(im,scale_factor=2,mode='bicubic');F.embedding_bag(c[None],x)''')
+names_losses:
+    names('''F.cross_entropy(x,x.detach());F.cross_entropy(x,c,label_smoothing=.1);F.nll_loss(im[:,:,:1,:1],c[:1].reshape(1,1,1)*0);
+        F.soft_margin_loss(x,x.detach());F.multilabel_margin_loss(x,c.expand(3,3));F.scaled_dot_product_attention(im,im,im);
+        F.scaled_dot_product_attention(x3,x3,x3)''')
+names_overloads:
+    names('''x.clamp(0,1);x.clamp(x,x);x.clamp(x);x.clamp_min(0);x.clamp_min(x);x.clamp_max(x);x.fmod(2);x.fmod(x);x.remainder(2);
+        x.remainder(x);x%x;x.copysign(2);x.copysign(x);T.rsub(x,x);T.rsub(x,1);v@x;x3@v;x@v;v@v;v.inner(v);T.tensordot(x,x);v.vdot(v);
+        x.H;x.adjoint();T.special.i0e(x);T.special.i1(x);T.special.i1e(x);T.special.erfcx(x);T.special.ndtri(x);T.special.zeta(x,x);
+        T.special.bessel_j0(x);T.special.entr(x);T.special.ndtr(x);x.igamma(x);x.igammac(x)''')
+names_linalg:
+    names('''T.linalg.inv_ex(x)[0];T.linalg.solve_ex(x,x)[0];T.linalg.solve_triangular(x,x,upper=True);T.triangular_solve(x,x)[0];
+        T.cholesky_solve(x,x);T.cholesky_inverse(x);T.linalg.lu(x)[1];T.linalg.lu_factor(x)[0];T.linalg.lstsq(x,x)[0];
+        T.linalg.cholesky_ex(x@x.T+T.eye(3))[0];T.linalg.eig(x)[0]''')
 names_written:
     [name_after(s) for s in '''y[0].fill_(2);y[0].masked_fill_(v>0,2.);y[0].index_fill_(0,c[:1],2.);y[0].exp_();y[0].uniform_();y.uniform_();
         y[0].index_add_(0,c[:1],v[:1]);y[0].scatter_(0,c[:1],v[:1]);y.t().masked_fill_(x>0,2.);y[0].cumsum_(0);

@@ -243,6 +243,10 @@ vmap_rule_returns_one: raised(lambda: fn.vmap(with_(vmap=lambda info, dims, x: x
 vmap_rule_returns_three: raised(lambda: fn.vmap(with_(vmap=lambda info, dims, x: (x, 0, 0)).apply)(X))
 context_apart: raised(lambda: fn.grad(lambda x: Old.apply(x).sum())(x)), raised(lambda: fn.vmap(Old.apply)(X)), raised(lambda: fn.jvp(Old.apply, (x,), (v,)))
 defaults_of_forward: with_(forward=lambda x, n=3: x * n, setup_context=lambda ctx, i, o: setattr(ctx, 'n', i[1]), backward=lambda ctx, g: (g * ctx.n, None)).apply(x)
+named_results: [tuple(r) for r in (fn.vmap(lambda x: x.sort())(X), fn.vmap(lambda x: x.max(0))(X), fn.vmap(lambda x: T.aminmax(x))(X))]
+named_results_have_derivatives: tuple(fn.jvp(lambda x: x.topk(2), (x,), (v,))[1]), tuple(fn.jacfwd(lambda x: x.cummax(0))(x)), fn.jacrev(lambda x: x.sort()[0])(x)
+integers_have_none: raised(lambda: fn.jacrev(lambda x: x.argmax())(x)), raised(lambda: fn.vjp(lambda x: x.sort(), x))
+one_hot: fn.vmap(lambda x: F.one_hot((x > 0).long(), 2))(X), fn.vmap(lambda x: F.one_hot(x, 3), 1)(t([[0, 2], [1, 1], [2, 0]]))
 multinomial: [drawn(s, n, r, 'different', m) for s in ((4,), (2, 4)) for n in (1, 3) for r in (True, False) for m in (True, False)]
 multinomial_same: [drawn(s, n, r, 'same', False) for s in ((4,), (2, 4)) for n in (1, 3) for r in (True, False)]
 multinomial_same_refused: raised(lambda: drawn((4,), 2, True, 'same')), raised(lambda: fn.vmap(T.bernoulli, randomness='same')(X / 2)), T.manual_seed(0) and T.rand(2)

@@ -122,14 +122,19 @@ class Function:
                       "the class itself. Instantiating an autograd function will raise an error in a future version of PyTorch.",
                       DeprecationWarning, stacklevel=2)
 
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError("Legacy autograd function with non-static forward method is deprecated. Please use new-style autograd function with "
+                           "static forward method. (Example: https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)")
+
     @classmethod
     def apply(cls, *args, **kwargs):
         """The forward, with the backward as its derivative."""
         separate = cls.setup_context is not Function.setup_context
-        if separate:
-            bound = inspect.signature(cls.forward).bind(*args, **kwargs)
+        if separate or kwargs:  # each parameter gets a gradient
+            context = () if separate else (None,)
+            bound = inspect.signature(cls.forward).bind(*context, *args, **kwargs)
             bound.apply_defaults()
-            args, kwargs = bound.args, bound.kwargs
+            args, kwargs = bound.args[len(context):], bound.kwargs
         level = _braze.mapping_level()
         if level is not None:
             if not separate:
@@ -213,6 +218,9 @@ def _as_tuple(value):
 def _tracked(cls, ctx, args, result):
     """What forward gave, with the derivative."""
     outputs = _as_tuple(result)
+    if any(not any(out is dirty for out in outputs) for dirty in ctx._dirty):
+        raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified "
+                           "inplace must all be outputs of the Function.")
     chosen = [k for k, out in enumerate(outputs) if isinstance(out, Tensor) and not any(out is t for t in ctx._not_differentiable)]
     if not (_braze.is_grad_enabled() and any(ctx.needs_input_grad)) or not chosen:
         return result
@@ -225,6 +233,9 @@ def _tracked(cls, ctx, args, result):
         full = [given.get(k) for k in range(len(shapes))]
         if ctx._materialize:
             full = [_zeros(shape) if g is None and shape is not None else g for shape, g in zip(shapes, full)]
+        if cls.backward is not Function.backward and cls.vjp is not Function.vjp:
+            raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only implement one "
+                               "of them.")
         own = cls.backward if cls.vjp is Function.vjp else cls.vjp
         back = _as_tuple(own(ctx, *full))
         if len(back) < len(args) or any(g is not None for g in back[len(args):]):

@@ -142,7 +142,7 @@ class Optimizer:
                 numbers.setdefault(id(param), len(numbers))
             groups.append({**{name: value for name, value in group.items() if name != "params"},
                            "params": [numbers[id(param)] for param in group["params"]]})
-        state = {numbers[id(key)] if isinstance(key, Tensor) else key: value for key, value in self.state.items()}
+        state = {numbers[id(key)] if isinstance(key, Tensor) else key: value for key, value in self.state.items() if value}
         result = {"state": state, "param_groups": groups}
         for hook, _ in self._save_hooks.values():
             changed = hook(self, result)

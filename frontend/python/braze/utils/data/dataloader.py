@@ -191,6 +191,8 @@ class DataLoader(Generic[Item]):
                  drop_last=False, timeout=0, worker_init_fn=None, multiprocessing_context=None, generator=None, *, prefetch_factor=None,
                  persistent_workers=False, pin_memory_device="", in_order=True):
         _check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
+        if multiprocessing_context is not None and num_workers == 0:
+            raise ValueError("multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got num_workers=0")
         iterable = isinstance(dataset, IterableDataset)
         if iterable:
             _check_iterable(shuffle, sampler, batch_sampler)
@@ -247,7 +249,13 @@ class DataLoader(Generic[Item]):
         return workers
 
     def __iter__(self):
-        return _Ahead(self) if self.num_workers else _Here(self)
+        if not self.num_workers:
+            if self.timeout != 0:
+                raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
+            return _Here(self)
+        if self.prefetch_factor <= 0:
+            raise AssertionError("prefetch_factor must be greater than 0 for MultiProcessingDataLoaderIter")
+        return _Ahead(self)
 
     def __len__(self):
         if not self._iterable:
