@@ -1,5 +1,5 @@
 // Binding: a Python call meets a Signature.
-#include "braze/autograd.h"
+#include "frontend/python/signature.h"
 
 #include <algorithm>
 #include <string_view>
