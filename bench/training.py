@@ -237,7 +237,8 @@ def torch_peak(torch, step):
 
 
 def measure_memory(library, name, seed):
-    """In a process of its own: what steps add to the resident memory at most, and what a step takes of the allocator."""
+    """In a process of its own: the most that it has in memory once steps have run, what of it came after the library was imported and the
+    network made (the first steps' compiling and the pages of code that they touch included), and what a step takes of the allocator."""
     T = __import__(library)
     made = NETWORKS[name](T, named(name, seed)[1])
     step = steps(T, *made)
@@ -255,12 +256,13 @@ def measure_memory(library, name, seed):
             step()
         highest = peak_mb()
         peak = torch_peak(T, step)
-    print(json.dumps({"allocator": peak, "resident": highest - before}))
+    print(json.dumps({"allocator": peak, "resident": highest, "growth": highest - before}))
 
 
 def memory(braze, against, seed):
     """A step's memory, in processes of their own."""
-    print(f"\n{'memory of steps, MB':44} {'allocator':>10} {'torch':>10} {'ratio':>7} {'RSS':>10} {'torch':>10} {'ratio':>7}   (allowed: 1x)")
+    print(f"\n{'peak memory of steps, MB':44} {'allocator':>10} {'torch':>10} {'ratio':>7} {'RSS':>10} {'torch':>10} {'ratio':>7} "
+          f"{'steps add':>10} {'torch':>10} {'ratio':>7}   (allowed: 1x)")
     for name in NETWORKS:
         found = {}
         for library in ["braze"] + ([against.__name__] if against else []):
@@ -269,7 +271,7 @@ def memory(braze, against, seed):
                                   env=os.environ | threads, stdout=subprocess.PIPE, text=True, check=True)
             found[library] = json.loads(done.stdout)
         text = f"{named(name, seed)[0]:44}"
-        for kind in ("allocator", "resident"):
+        for kind in ("allocator", "resident", "growth"):
             ours = found["braze"][kind]
             text += f" {ours:10.1f}"
             if against:
