@@ -44,7 +44,7 @@ Classes classes_of(const Tensor& input, const Tensor& target, std::int64_t ignor
   c.input = c.alone ? input.unsqueeze(0) : input;
   Tensor classes = c.alone && target.dim() == 0 ? target.unsqueeze(0) : target;
   if (target.dtype() != DType::i64 && target.dtype() != DType::u8)
-    fail("expected scalar type Long but found {}", info(target.dtype()).scalar_name);
+    fail("expected target dtype to be Long or Byte, but got {}", info(target.dtype()).scalar_name);
   classes = classes.to(DType::i64).unsqueeze(1);
   c.ignored = classes == ignore_index;
   c.classes = checked_classes(classes, c.ignored, ignore_index, c.input.size(1));

@@ -150,6 +150,10 @@ void require_positive(const Windows& w, std::int64_t groups) {
     require(w.stride[i] > 0, "non-positive stride is not supported");
     require(w.dilation[i] > 0, "dilation should be greater than zero");
   }
+  if (std::all_of(w.kernel.begin(), w.kernel.end(), [](std::int64_t n) { return n > 0; })) return;
+  if (w.rank() == 3) fail("kernel size should be greater than zero, but got: {} (TxHxW)", fmt::join(w.kernel, " x "));
+  fail("kernel size should be greater than zero, but got kernel_height: {} kernel_width: {}", w.rank() == 1 ? 1 : w.kernel[0],
+       w.kernel[w.rank() - 1]);
 }
 
 std::string by_text(std::span<const std::int64_t> sizes) { return fmt::format("({})", fmt::join(sizes, " x ")); }

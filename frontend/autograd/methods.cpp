@@ -106,8 +106,7 @@ Tensor& AutogradMethods::requires_grad_(bool on) {
             "require differentiation use var_no_grad = var.detach().");
     return self_of(this);
   }
-  require(!on || is_float(impl.dtype()) || is_complex(impl.dtype()),
-          "only Tensors of floating point dtype can require gradients");
+  require(!on || is_float(impl.dtype()) || is_complex(impl.dtype()), "only Tensors of floating point dtype can require gradients");
   if (on) {
     if (repeats_elements(impl)) unroll(impl);
     AutogradMeta& meta = meta_of(impl);

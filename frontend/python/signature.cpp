@@ -514,8 +514,11 @@ PyObject* Function::invoke(const Signature& signature, Arguments& arguments) con
   }
   if (signature.options_at >= 0) {
     const auto requires_grad = static_cast<std::size_t>(signature.options_at) + 4;
-    if (!arguments.none(requires_grad) && arguments.boolean(requires_grad))
+    if (!arguments.none(requires_grad) && arguments.boolean(requires_grad)) {
+      const DType type = tensor_of(result.get()).dtype();
+      require(is_float(type) || is_complex(type), "Only Tensors of floating point and complex dtype can require gradients");
       Object::steal(PyObject_CallMethod(result.get(), "requires_grad_", nullptr));
+    }
   }
   if (signature.result_type) result = named(signature.result_type, result);
   return result.release();

@@ -337,6 +337,9 @@ int set_attribute(PyObject* self, PyObject* name, PyObject* value) {
 int set_requires_grad(PyObject* self, PyObject* value, void*) {
   return guarded_status([&] {
     if (!value || !PyBool_Check(value)) raise(PyExc_RuntimeError, "requires_grad must be a bool");
+    const DType type = tensor_of(self).dtype();
+    require(value != Py_True || is_float(type) || is_complex(type),
+            "only Tensors of floating point and complex dtype can require gradients");
     tensor_of(self).requires_grad_(value == Py_True);
   });
 }

@@ -35,7 +35,7 @@ out_that_requires_grad: raised(lambda: T.add(T.ones(3), 1, out=T.ones(3).require
 out_without_grad_mode: T.no_grad().__enter__() or T.add(x, 1, out=T.empty(3, dtype=T.float64)), T.set_grad_enabled(True) and 1
 memory_of_a_leaf: raised(lambda: leaf(1.).set_(T.ones(2, dtype=T.float64))), raised(lambda: leaf(1.).resize_(5)), raised(lambda: (leaf(1.) * 2).resize_(5))
 data_of_a_leaf: raised(lambda: setattr(leaf(1.), 'data', t([1])))
-integers: raised(lambda: t([1]).requires_grad_())
+integers: raised(lambda: t([1]).requires_grad_()), raised(lambda: T.tensor([1], requires_grad=True)), raised(lambda: T.arange(3, requires_grad=True)), raised(lambda: setattr(t([1]), 'requires_grad', True)), raised(lambda: nn.Parameter(t([1])))
 functional_types: raised(lambda: A.jacobian(lambda x: x, 3)), raised(lambda: A.vjp(lambda x: 3, y)), raised(lambda: A.hvp(lambda x: x.sum(), (y, 3)))
 functional_vectors: raised(lambda: A.jvp(lambda x: x, y, (y, y))), raised(lambda: A.vjp(lambda x: x, y, x)), raised(lambda: A.vhp(lambda x: x, y)), raised(lambda: A.hvp(lambda x: x.sum(), y))
 functional_strict: raised(lambda: A.jacobian(lambda x, y: (x * y.sum(), y.exp()), (x, y), strict=True)), raised(lambda: A.jvp(lambda x, y: x * 2, (x, y), (x, y), strict=True)), raised(lambda: A.vjp(lambda x: T.ones(2), x, T.ones(2), strict=True))

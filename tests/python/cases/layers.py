@@ -28,6 +28,8 @@ def setup(T):
 
 
 table(setup, """
+kernels_of_nothing: [raised(lambda: f(T.ones(1, 1, *[4] * d), T.ones(1, 1, *k))) for f, d, k in ((nn.functional.conv1d, 1, (0,)), (nn.functional.conv2d, 2, (2, 0)), (nn.functional.conv3d, 3, (1, 0, 2)), (nn.functional.conv_transpose1d, 1, (0,)), (nn.functional.conv_transpose2d, 2, (0, 2)))]
+classes_of_other_dtypes: [raised(lambda: f(T.ones(2, 3), t([0, 1]).to(d))) for f in (nn.functional.nll_loss, nn.functional.cross_entropy) for d in (T.int32, T.float32, T.bool)]
 linear: both(made(lambda: nn.Linear(3, 2)), x)
 bilinear: both(made(lambda: nn.Bilinear(3, 3, 2)), x, x * 2)
 conv1d: both(made(lambda: nn.Conv1d(4, 3, 3, padding=1)), seq)

@@ -31,6 +31,8 @@ class Parameter(Tensor, metaclass=_TensorOr):
     def __new__(cls, data=None, requires_grad=True):
         if data is None:
             data = empty(0)
+        if requires_grad and not (data.is_floating_point() or data.is_complex()):
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         if type(data) is not Tensor and not isinstance(data, Parameter):
             return _mark(data.detach().requires_grad_(requires_grad), cls._mark)
         result = _braze.make_subclass(cls, data.detach())
