@@ -121,10 +121,17 @@ class Sinker {
     return std::ranges::all_of(
         users_[id], [&](NodeId user) { return home_[user] != none || graph_[user].op == Op::dot || moves_elements(graph_[user]); });
   }
+  // What updates memory of the caller's waits for those who read it before, and the dot, with all that it reads, would wait with it.
+  static bool is_written_over(const Node& node) {
+    return node.op == Op::parameter && node.as<ir::Parameter>().kind == ir::Parameter::Kind::donated;
+  }
   bool can_be_had(NodeId id, const Shape& from, const Shape& to) const {
     const Node& node = graph_[id];
-    if (home_[id] != none || node.op == Op::parameter) return true;
-    if (node.op == Op::reshape) return moves_elements(node) || graph_.node(node.in[0]).op == Op::parameter;
+    if (home_[id] != none || node.op == Op::parameter) return !is_written_over(node);
+    if (node.op == Op::reshape) {
+      const Node& base = graph_.node(node.in[0]);
+      return !is_written_over(base) && (base.op == Op::parameter || moves_elements(node));
+    }
     if (node.op != Op::expand) return false;
     const Shape& base = graph_.type(node.in[0]).shape;
     std::size_t alike = 0;  // last axes that both shapes have
