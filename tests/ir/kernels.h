@@ -252,6 +252,7 @@ inline constexpr std::string_view rows =
 }
 )";
 
-inline constexpr std::string_view all[] = {elementwise, strided, rows, inner_sum, outer_sum, argmax, softmax, masked, halves, block_sum};
+inline constexpr std::string_view all[] = {elementwise, strided, rows,   inner_sum, outer_sum,
+                                           argmax,      softmax, masked, halves,    block_sum};
 
 }  // namespace test_kernels
