@@ -34,7 +34,8 @@ Tensor gelu(const In& input, std::string_view approximate) {
   // One factor an element, which a forward pass may keep in the place of what it is made of.
   const auto pull = [type](const Tensor& gradient, std::span<const Tensor> saved) -> std::vector<Tensor> {
     constexpr double height = std::numbers::inv_sqrtpi / std::numbers::sqrt2;  // of the normal density: 1 / sqrt(2 pi)
-    const Tensor x = saved[0], g = gradient.to(x.dtype());
+    const Tensor& x = saved[0];
+    const Tensor g = gradient.to(x.dtype());
     const Tensor slope = 0.5 * saved[1] + x * (exp(x * x * -0.5) * height);
     return {(g * slope).to(type)};
   };
