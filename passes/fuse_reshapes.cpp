@@ -70,7 +70,8 @@ class Sinker {
           const Value base[] = {to.node(in[i]).in[0]};
           operands.push_back({to.add(Op::expand, base, ir::ToShape{shape}, graph_[from].location), 0});
         } else {
-          operands.push_back(reshaped(graph_[from].op == Op::reshape ? to.node(in[i]).in[0] : in[i], shape));
+          const Node& operand = to.node(in[i]);  // of what was a reshape in between, the very node that has moved
+          operands.push_back(reshaped(operand.op == Op::reshape ? operand.in[0] : in[i], shape));
         }
       }
       there[id] = Value{to.add(node.op, operands, *node.attributes, node.location), 0};

@@ -92,3 +92,54 @@ def test_products_have_the_same_bits_op_by_op_in_a_graph_and_compiled():
         told = f"BRAZE_SEED={seed}: {program.dtype}, {program.before}, product of {program.left.stride()} by {program.right.stride()}, {program.after}"
         assert same(program(program.left, program.right), expected), told
         assert same(braze.compile(program)(program.left, program.right), expected), told
+
+
+class ReshapedProgram:
+    """Elementwise ops of a product and of what it looks like in other shapes, some of them read again; then the gradients."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.generator = braze.Generator().manual_seed(seed)
+        pick = self.random.choice
+        self.a, self.b, self.inner, self.c = (pick([1, 2, 3, 5, 8]) for _ in range(4))
+        self.dtype = pick(FLOATS)
+        self.steps = [(pick(["shape", "unary", "unary", "again", "again", "bias", "transposed", "cast"]), self.random.random(), self.random.random())
+                      for _ in range(self.random.randrange(2, 9))]
+        self.left, self.right, self.bias = (braze.randn(*shape, generator=self.generator).to(self.dtype) for shape in (
+            (self.a, self.b, self.inner), (self.inner, self.c), (self.c,)))
+
+    def __call__(self, x, w, bias):
+        x, w, bias = (t.detach().clone().requires_grad_() for t in (x, w, bias))
+        shapes = [(self.a, self.b, self.c), (self.a * self.b, self.c), (self.a, self.b * self.c), (self.a * self.b * self.c,), (self.c, self.a, self.b)]
+        y = x @ w
+        seen = [y]
+        for kind, one, other in self.steps:
+            match kind:
+                case "shape":
+                    y = y.reshape(shapes[int(one * len(shapes))])
+                case "unary":
+                    y = [braze.tanh, braze.sin, lambda t: t * 0.5, braze.nn.functional.gelu, braze.square][int(one * 5)](y)
+                case "again":
+                    earlier = seen[int(one * len(seen))].reshape(y.shape)
+                    y = y * earlier if other < 0.5 else y + earlier
+                case "bias":
+                    y = y.reshape(shapes[1 if other < 0.5 else 0]) + bias
+                case "transposed":
+                    y = y.transpose(0, -1)
+                case "cast":
+                    y = y.float() if y.dtype != braze.float32 else y.to(self.dtype)
+            seen.append(y)
+        results = (y, *braze.autograd.grad(y.float().tanh().sum(), (x, w, bias), allow_unused=True))
+        return braze.cat([r.detach().double().flatten() for r in results if r is not None])
+
+
+def test_reshaped_products_have_the_same_bits_op_by_op_in_a_graph_and_compiled():
+    first = int(os.environ.get("BRAZE_SEED") or random.SystemRandom().randrange(1 << 31))
+    for seed in range(first, first + PROGRAMS):
+        program = ReshapedProgram(seed)
+        operands = program.left, program.right, program.bias
+        with braze.eager():
+            expected = program(*operands)
+        told = f"BRAZE_SEED={seed}: {program.dtype}, {program.steps}"
+        assert same(program(*operands), expected), told
+        assert same(braze.compile(program)(*operands), expected), told
