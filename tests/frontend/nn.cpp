@@ -333,6 +333,9 @@ struct SayingImpl : WideImpl {
   using WideImpl::WideImpl;
   std::shared_ptr<nn::Module> remade() const override { return std::make_shared<SayingImpl>(width); }
 };
+struct AskingImpl : WideImpl {
+  explicit AskingImpl(std::int64_t width) : WideImpl(width) {}
+};
 
 }  // namespace
 
@@ -345,10 +348,21 @@ TEST_CASE("nn: what can be cloned") {
   CHECK(nn::clone(nn::ModuleHolder<SayingImpl>(saying))(ones({1, 2})).sizes() == Sizes{1, 3});
   CHECK(nn::clone(nn::AnyModule(nn::Linear(2, 2)))(ones({1, 2})).sizes() == Sizes{1, 2});
   CHECK(nn::clone(nn::Sequential{nn::ModuleHolder<SayingImpl>(saying)})(ones({1, 2})).sizes() == Sizes{1, 3});
+  CHECK(nn::clone(std::make_shared<WideImpl>())->inner(ones({1, 2})).sizes() == Sizes{1, 1});
+  CHECK(nn::clone(std::static_pointer_cast<WideImpl>(saying))->width == 3);
+  CHECK(refused([] { nn::clone(std::make_shared<AskingImpl>(3)); }) ==
+        "Asking cannot be cloned: it was not made by its handle, and does not override remade()");
   CHECK(refused([] { nn::clone(std::make_shared<WideImpl>(3)); }) ==
-        "Wide cannot be cloned: it was not made by its handle, and does not override remade()");
+        "Wide cannot be cloned: made anew it is a Wide(width=1), and not a Wide(width=3)");
   CHECK(refused([] { nn::clone(nn::ModuleHolder<WideImpl>(std::make_shared<WideImpl>(3))); }) ==
         "Wide cannot be cloned: made anew it is a Wide(width=1), and not a Wide(width=3)");
+}
+
+TEST_CASE("nn: a clone of none is none") {
+  CHECK_FALSE(nn::clone(nn::Linear(nullptr)));
+  CHECK_FALSE(nn::clone(nn::Linear(std::shared_ptr<nn::LinearImpl>())));
+  CHECK_FALSE(nn::clone(nn::AnyModule()));
+  CHECK(nn::clone(std::shared_ptr<WideImpl>()) == nullptr);
 }
 
 TEST_CASE("nn: layers of an encoder are copies, for which nothing is drawn") {

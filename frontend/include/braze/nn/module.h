@@ -25,6 +25,7 @@
 #include <string_view>
 #include <tuple>
 #include <type_traits>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -104,7 +105,7 @@ class Module : public std::enable_shared_from_this<Module> {
 
   // A module of its own with the same values, as copy.deepcopy: made anew (see remade), whose parameters, buffers, gradients, hooks, mode and
   // children are then copies; nothing is drawn. What is registered under two names stays one. Other members are as `remade` leaves them.
-  // nn::clone gives what it is given: a handle, an AnyModule or a shared_ptr.
+  // nn::clone gives what it is given: a handle, an AnyModule or a shared_ptr; none gives none.
   std::shared_ptr<Module> clone() const;
   // A module as the constructor makes it, for clone() to fill. A handle remembers what it made its module with; a module that was made
   // otherwise says it by overriding this, as in `return std::make_shared<NetImpl>(width_);`, or has a constructor without arguments. Throws
@@ -319,8 +320,9 @@ class ModuleHolder {
   template <std::same_as<std::nullptr_t> None>  // a template, so that 0 is a number
   ModuleHolder(None) {}                         // NOLINT: no module
   explicit ModuleHolder(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {
+    if (!impl_) return;
     if constexpr (sizeof...(Required) == 0 && std::is_same_v<Options, detail::NoOptions> && std::is_default_constructible_v<Impl>)
-      if (impl_ && !impl_->remake_) impl_->remake_ = [] { return std::shared_ptr<Module>(ModuleHolder().ptr()); };
+      if (!impl_->remake_) impl_->remake_ = [] { return std::shared_ptr<Module>(ModuleHolder().ptr()); };
     if constexpr (requires(Impl& m, const In& x) {
                     { m.forward(x) } -> std::same_as<Tensor>;
                   })
@@ -394,13 +396,18 @@ class ModuleHolder {
 template <class Handle>
 Handle clone(const Handle& module) {
   Handle copy = module;
-  copy.impl_ = std::static_pointer_cast<typename Handle::Contained>(module->clone());
+  if (module) copy.impl_ = std::static_pointer_cast<typename Handle::Contained>(module->clone());
   return copy;
 }
 
-inline AnyModule clone(const AnyModule& module) { return AnyModule(module->clone()); }
+inline AnyModule clone(const AnyModule& module) { return module ? AnyModule(module->clone()) : module; }
 template <std::derived_from<Module> Impl>
 std::shared_ptr<Impl> clone(const std::shared_ptr<Impl>& module) {
+  if (!module) return nullptr;
+  if constexpr (std::is_default_constructible_v<Impl>) {
+    const Impl& made = *module;
+    if (typeid(made) == typeid(Impl)) ModuleHolder<Impl>{module};  // which tells it how it is made anew
+  }
   return std::dynamic_pointer_cast<Impl>(module->clone());
 }
 
