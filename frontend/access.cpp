@@ -81,8 +81,22 @@ AxisOrder inverse(const AxisOrder& axes, std::size_t rank) {
   return out;
 }
 
-// Whether two index tuples may address one element. Exact for layouts whose sorted strides nest, as all views of PyTorch's do; else
-// decided by marking every address.
+// Whether the elements fill a stretch of memory, in whatever order of axes.
+bool is_dense(const Geometry& g) {
+  AxisOrder axes;
+  for (std::size_t i = 0; i < g.sizes.size(); ++i)
+    if (g.sizes[i] != 1) axes.push_back(static_cast<std::uint8_t>(i));
+  std::sort(axes.begin(), axes.end(), [&](std::uint8_t a, std::uint8_t b) { return g.strides[a] < g.strides[b]; });
+  std::int64_t step = 1;
+  for (const std::uint8_t axis : axes) {
+    if (g.strides[axis] != step) return false;
+    step *= g.sizes[axis];
+  }
+  return true;
+}
+
+}  // namespace
+
 bool overlaps_itself(const Geometry& g) {
   if (g.numel() <= 1) return false;
   std::vector<std::pair<std::int64_t, std::int64_t>> axes;  // |stride|, size
@@ -114,22 +128,6 @@ bool overlaps_itself(const Geometry& g) {
   }
 }
 
-// Whether the elements fill a stretch of memory, in whatever order of axes.
-bool is_dense(const Geometry& g) {
-  AxisOrder axes;
-  for (std::size_t i = 0; i < g.sizes.size(); ++i)
-    if (g.sizes[i] != 1) axes.push_back(static_cast<std::uint8_t>(i));
-  std::sort(axes.begin(), axes.end(), [&](std::uint8_t a, std::uint8_t b) { return g.strides[a] < g.strides[b]; });
-  std::int64_t step = 1;
-  for (const std::uint8_t axis : axes) {
-    if (g.strides[axis] != step) return false;
-    step *= g.sizes[axis];
-  }
-  return true;
-}
-
-}  // namespace
-
 Geometry pair_geometry(Geometry g) {
   g.offset *= 2;
   for (std::int64_t& stride : g.strides) stride *= 2;
@@ -144,20 +142,9 @@ TensorImpl& checked(const Tensor& tensor) {
   return *tensor.impl();
 }
 
-engine::Value read(const TensorImpl& tensor, ir::Location where) {
-  if (!tensor.geometry) {
-    const bool plain = !tensor.leaf && !tensor.cut && !tensor.base;
-    engine::Value value = plain ? tensor.storage->value() : source(tensor, tensor.dtype());
-    if (value.type_ref() == tensor.type || value.type() == *tensor.type) return value;
-    if (value.type().dtype == tensor.dtype() && tensor.whole_storage())
-      return engine::record_to_shape(ir::Op::reshape, value, tensor.type, where);
-  }
-  require<NotImplementedError>(!is_complex(tensor.dtype()), "this operation is not implemented for '{}'",
-                               info(tensor.dtype()).scalar_name);
-  const Geometry& g = tensor.geometry ? *tensor.geometry : tensor.layout();
+engine::Value read_through(const engine::Value& value, std::int64_t elements, const Geometry& g, ir::Location where) {
   const Decomposition d = decompose(g);
-  const DType type = tensor.dtype();
-  const engine::Value stored = read_stored(source(tensor, type), tensor.storage->elements(type), d.stored, where);
+  const engine::Value stored = read_stored(value, elements, d.stored, where);
   if (!d.repeats) return permute(stored, inverse(d.axes, g.sizes.size()), where);
   // The axes that are left, in the layout's order, then one element for each that repeats, then the repetition.
   AxisOrder kept = d.axes;
@@ -169,6 +156,23 @@ engine::Value read(const TensorImpl& tensor, ir::Location where) {
     with_ones[axis] = g.sizes[axis];
   }
   return expand(reshape(permute(stored, order, where), with_ones, where), g.sizes, where);
+}
+
+engine::Value read(const TensorImpl& tensor, ir::Location where) {
+  if (const AutogradMeta* meta = tensor.autograd ? elements_of(tensor) : nullptr; meta && !is_complex(tensor.dtype())) [[unlikely]]
+    return spread(*meta, tensor.dtype(), where);
+  if (!tensor.geometry) {
+    const bool plain = !tensor.leaf && !tensor.cut && !tensor.base;
+    engine::Value value = plain ? tensor.storage->value() : source(tensor, tensor.dtype());
+    if (value.type_ref() == tensor.type || value.type() == *tensor.type) return value;
+    if (value.type().dtype == tensor.dtype() && tensor.whole_storage())
+      return engine::record_to_shape(ir::Op::reshape, value, tensor.type, where);
+  }
+  require<NotImplementedError>(!is_complex(tensor.dtype()), "this operation is not implemented for '{}'",
+                               info(tensor.dtype()).scalar_name);
+  const Geometry& g = tensor.geometry ? *tensor.geometry : tensor.layout();
+  const DType type = tensor.dtype();
+  return read_through(source(tensor, type), tensor.storage->elements(type), g, where);
 }
 
 namespace {
@@ -220,7 +224,8 @@ engine::Value conjugated(const engine::Value& pairs, ir::Location where) {
 }
 
 engine::Value read_pairs(const TensorImpl& tensor, ir::Location where) {
-  const engine::Value pairs = read(*stored_pairs(tensor).impl(), where);
+  const AutogradMeta* own = elements_of(tensor);
+  const engine::Value pairs = own ? spread(*own, tensor.dtype(), where) : read(*stored_pairs(tensor).impl(), where);
   return tensor.conjugate ? conjugated(pairs, where) : pairs;
 }
 

@@ -24,7 +24,7 @@ Tensor stored_part(const Tensor& x, std::uint64_t part) {
   Geometry g = checked(x).layout();
   g.offset = 2 * g.offset + static_cast<std::int64_t>(part);
   for (std::int64_t& stride : g.strides) stride *= 2;
-  return make_view(x, std::move(g), component_type(x.dtype()));
+  return make_view(x, std::move(g), component_type(x.dtype()), [&](const Tensor& own) { return stored_part(own, part); });
 }
 
 // The layout in complex elements of reals whose last dim is two neighbours.
@@ -59,7 +59,7 @@ void warn_discards_imaginary(DType from, DType to) {
 // ---- parts and pairs ----
 
 Tensor pairs(const Tensor& x) {
-  const Tensor resolved = x.resolve_conj({});
+  const Tensor resolved = spread(x.resolve_conj({}));
   return relaid(*resolved.impl(), component_type(x.dtype()), pair_geometry(resolved.impl()->layout()));
 }
 
@@ -136,7 +136,8 @@ Tensor ComplexMethods::view_as_real() const {
       !is_conj(),
       "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view it as real, "
       "use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the original.");
-  return make_view(self, pair_geometry(self.impl()->layout()), component_type(self.dtype()));
+  return make_view(self, pair_geometry(self.impl()->layout()), component_type(self.dtype()),
+                   [](const Tensor& own) { return own.view_as_real(); });
 }
 
 Tensor ComplexMethods::view_as_complex() const {
@@ -153,7 +154,9 @@ Tensor ComplexMethods::view_as_complex() const {
   for (std::size_t i = 0; i + 1 < g.strides.size(); ++i)
     require(g.strides[i] % 2 == 0, "Tensor must have a stride divisible by 2 for all but last dimension");
   require(g.offset % 2 == 0, "Tensor must have a storage_offset divisible by 2");
-  return make_view(self, halved(g), complex_type(type));
+  Tensor view = make_view(self, halved(g), complex_type(type));
+  if (const AutogradMeta* own = elements_of(*self.impl())) set_elements(*view.impl(), spread(*own, type, {}), own->elements);
+  return view;
 }
 
 Tensor ComplexMethods::real() const {

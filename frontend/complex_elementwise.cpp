@@ -3,6 +3,7 @@
 
 #include "braze/functions.h"
 #include "frontend/autograd/names.h"
+#include "frontend/autograd/tracking.h"
 #include "frontend/complex.h"
 #include "frontend/composing.h"
 #include "frontend/promotion.h"
@@ -148,7 +149,7 @@ Tensor complex_elementwise(ir::Op op, std::span<const In* const> operands) {
 Tensor conj(const In& x) {
   const Tensor t = as_tensor(x);
   if (!is_complex(t.dtype())) return t;
-  const Tensor view = make_view(t, checked(t).layout());
+  const Tensor view = make_view(t, checked(t).layout(), t.dtype(), [](const Tensor& own) { return own; });
   view.impl()->conjugate = !t.impl()->conjugate;
   return view;
 }

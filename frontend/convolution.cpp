@@ -1,6 +1,7 @@
 // Convolutions and their transposes, unfold and fold: what is asked of them in PyTorch's words, and sliding windows.
 #include "braze/functions.h"
 #include "frontend/autograd/names.h"
+#include "frontend/autograd/tracking.h"
 #include "frontend/complex.h"
 #include "frontend/formula.h"
 #include "frontend/windows.h"
@@ -48,7 +49,10 @@ Geometry over_windows(const Geometry& g, const Windows& w, std::span<const std::
 }  // namespace
 
 Tensor windows_of(const Tensor& padded, const Windows& w, std::span<const std::int64_t> out) {
-  return make_view(padded, over_windows(checked(padded).layout(), w, out));
+  // Windows share places, but nobody asks for the gradient of one: as no view they get no elements of their own.
+  const Tensor own = spread(padded);
+  const Tensor alias = make_view(own, checked(own).layout());
+  return relaid(*alias.impl(), alias.dtype(), over_windows(alias.impl()->layout(), w, out));
 }
 
 Sizes kernel_dims(std::size_t rank) {

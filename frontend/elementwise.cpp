@@ -8,6 +8,7 @@
 
 #include "braze/functions.h"
 #include "frontend/autograd/names.h"
+#include "frontend/autograd/tracking.h"
 #include "frontend/complex.h"
 #include "frontend/engine/number.h"
 #include "frontend/formula.h"
@@ -149,6 +150,7 @@ engine::Value operand_value(const In& operand, DType type, const Dims& sizes, co
   }
   const TensorImpl& impl = checked(operand.tensor());
   if (is_identity(order)) return expand(cast(read(impl, where), type, where), sizes, where);
+  if (elements_of(impl)) return operand_value(In(spread(operand.tensor()), operand.where()), type, sizes, order, where);
   // Permuting the layout, not the value: a transposed operand is then read in its storage order.
   const Geometry g = impl.layout();
   const std::size_t missing = sizes.size() - g.sizes.size();

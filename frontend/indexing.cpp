@@ -9,6 +9,7 @@
 #include "braze/func.h"
 #include "braze/functions.h"
 #include "frontend/autograd/names.h"
+#include "frontend/autograd/tracking.h"
 #include "frontend/elementwise.h"
 #include "frontend/linalg.h"
 #include "frontend/positions.h"
@@ -298,9 +299,10 @@ Tensor Tensor::index(std::span<const Index> indices, std::source_location where)
   const Resolved r = Resolver(*this, indices).run();
   if (r.tensors.empty()) {
     const GradientScope scope(view_name(indices));
-    return make_view(*this, r.view);
+    return make_view(*this, r.view, dtype(), [&](const Tensor& own) { return own.index(indices, where); });
   }
   const GradientScope scope(GradientName::IndexBackward0);
+  if (elements_of(checked(*this))) return spread(*this).index(indices, where);
   return wrap(read_at(checked(*this), positions(r, where), location(where)), dtype());
 }
 

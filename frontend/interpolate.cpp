@@ -6,6 +6,7 @@
 
 #include "braze/functions.h"
 #include "frontend/autograd/names.h"
+#include "frontend/autograd/tracking.h"
 #include "frontend/composing.h"
 #include "frontend/formula.h"
 #include "frontend/linalg.h"
@@ -141,6 +142,7 @@ Tensor resample(const Tensor& x, std::int64_t dim, const Taps& taps) {
 // All dims at once, each element picked by itself.
 Tensor pick(const Tensor& x, const std::vector<Taps>& dims) {
   constexpr std::source_location where;  // the line of the call, which a SourceLine holds
+  if (elements_of(checked(x))) return pick(spread(x), dims);
   const Geometry g = checked(x).layout();
   Dims sizes = g.sizes;
   for (std::size_t i = 0; i < dims.size(); ++i) sizes[2 + i] = static_cast<std::int64_t>(dims[i].index[0].size());

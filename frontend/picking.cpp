@@ -5,6 +5,7 @@
 
 #include "braze/functions.h"
 #include "frontend/autograd/names.h"
+#include "frontend/autograd/tracking.h"
 #include "frontend/elementwise.h"
 #include "frontend/formula.h"
 #include "frontend/positions.h"
@@ -104,6 +105,7 @@ In scattered(const Tensor& x, const In& source, const Tensor& index, std::option
   for (std::size_t i = 0; i < sizes.size() && index.numel() != 0; ++i)
     require(sizes[i] <= g.sizes[i], "Expected index {} to be no larger than src {}", sizes_text(sizes), sizes_text(g.sizes));
   if (index.numel() != 0) g.sizes = sizes;
+  if (elements_of(checked(from))) return scattered(x, In(spread(from), source.where()), index, kept);
   kept = make_view(from, std::move(g));
   return In(*kept, source.where());
 }
@@ -163,6 +165,7 @@ void reduce_into(Tensor& x, const engine::Value& at, const engine::Value& values
 
 Tensor index_select(const In& x, std::int64_t dim, const Tensor& index) {
   const GradientScope scope(GradientName::IndexSelectBackward0);
+  if (elements_of(checked(x.tensor()))) return index_select(In(spread(x.tensor()), x.where()), dim, index);
   const Slices s = slices("index_select", x.tensor(), dim, index);
   const engine::Value out = read_at(checked(x.tensor()), slice_positions(s, x.where()), location(x.where()));
   const DType type = x.tensor().dtype();
@@ -171,6 +174,7 @@ Tensor index_select(const In& x, std::int64_t dim, const Tensor& index) {
 
 Tensor gather(const In& x, std::int64_t dim, const Tensor& index) {
   const GradientScope scope(GradientName::GatherBackward0);
+  if (elements_of(checked(x.tensor()))) return gather(In(spread(x.tensor()), x.where()), dim, index);
   const engine::Value at = element_positions("gather", x.tensor(), dim, index, true, x.where());
   return wrap(read_at(checked(x.tensor()), at, location(x.where())), x.tensor().dtype());
 }
@@ -198,7 +202,7 @@ Tensor take_along_dim(const In& x, const Tensor& indices) {
 
 Tensor take(const In& x, const Tensor& index) {
   const GradientScope scope(GradientName::TakeBackward0);
-  const Tensor flat = x.tensor().reshape({-1});
+  const Tensor flat = spread(x.tensor().reshape({-1}));
   require(index.dtype() == DType::i64, "take(): Expected a long tensor for index, but got {}", info(index.dtype()).torch_name);
   PositionSum sum(sizes_of(*checked(index).type), flat.storage_offset(), x.where());
   sum.add_index(index, flat.numel(), flat.stride(0));

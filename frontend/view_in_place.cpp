@@ -42,6 +42,7 @@ Geometry strided(const Tensor& x, SizesView sizes, SizesView strides, std::optio
 Tensor& take_layout(Tensor& self, const Tensor& view) {
   refuse_in_trace(*self.impl(), "changes the layout of");
   self.impl()->set_layout(self.dtype(), view.impl()->layout());
+  if (const AutogradMeta* own = elements_of(*view.impl())) set_elements(*self.impl(), *own, own->layout);
   return self;
 }
 

@@ -134,6 +134,7 @@ Dims format_strides(const Geometry& g, MemoryFormat format) {
 }
 
 Tensor copy_laid_out(const Tensor& x, DType type, const Dims& strides, ir::Location where, std::uint64_t flipped) {
+  if (elements_of(checked(x))) return copy_laid_out(spread(x), type, strides, where, flipped);
   const Geometry g = checked(x).layout();
   std::vector<std::size_t> order(strides.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

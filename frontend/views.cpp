@@ -5,13 +5,30 @@
 #include <numeric>
 
 #include "frontend/autograd/names.h"
+#include "frontend/autograd/tracking.h"
 #include "frontend/view_layout.h"
 
 namespace braze {
 
 namespace {
 
-Tensor alias(const Tensor& x) { return make_view(x, checked(x).layout()); }
+// A view, and the same one of what `self` has of elements of its own.
+template <class Function>
+Tensor view_by(const Tensor& self, Geometry g, const Function& same) {
+  return make_view(self, std::move(g), self.dtype(), same);
+}
+
+// The elements in another shape. Side by side they need not lie as the shape asks.
+Tensor view_in_order(const Tensor& self, Geometry g) {
+  Tensor view = make_view(self, std::move(g));
+  if (const AutogradMeta* own = elements_of(*self.impl()))
+    set_elements(*view.impl(), spread(*own, self.dtype(), {}), own->elements);
+  return view;
+}
+
+Tensor alias(const Tensor& x) {
+  return view_by(x, checked(x).layout(), [](const Tensor& own) { return own; });
+}
 
 // A view even where the conjugate is the number itself.
 Tensor conj_view(const Tensor& x) { return is_complex(checked(x).dtype()) ? x.conj() : alias(x); }
@@ -44,7 +61,7 @@ Tensor ViewMethods::select(std::int64_t dim, std::int64_t index) const {
   require<IndexError>(-size <= index && index < size, "select(): index {} out of range for tensor of size {} at dimension {}",
                       index, sizes_text(g.sizes), axis);
   apply_select(g, axis, index, dim);
-  return make_view(self, std::move(g));
+  return view_by(self, std::move(g), [&](const Tensor& own) { return own.select(dim, index); });
 }
 
 Tensor ViewMethods::narrow(std::int64_t dim, std::int64_t start, std::int64_t length) const {
@@ -61,7 +78,7 @@ Tensor ViewMethods::narrow(std::int64_t dim, std::int64_t start, std::int64_t le
   require(start <= size - length, "start ({}) + length ({}) exceeds dimension size ({}).", start, length, size);
   g.offset += start * g.strides[axis];
   g.sizes[axis] = length;
-  return make_view(self, std::move(g));
+  return view_by(self, std::move(g), [&](const Tensor& own) { return own.narrow(dim, start, length); });
 }
 
 Tensor ViewMethods::narrow(std::int64_t dim, const Tensor& start, std::int64_t length) const {
@@ -76,7 +93,7 @@ Tensor ViewMethods::slice(std::int64_t dim, std::optional<std::int64_t> start, s
   require<IndexError>(self.dim() > 0, "slice() cannot be applied to a 0-dim tensor.");
   Geometry g = checked(self).layout();
   apply_slice(g, axis_of(self, dim), {start, stop, step});
-  return make_view(self, std::move(g));
+  return view_by(self, std::move(g), [&](const Tensor& own) { return own.slice(dim, start, stop, step); });
 }
 
 Tensor ViewMethods::transpose(std::int64_t dim0, std::int64_t dim1) const {
@@ -88,7 +105,7 @@ Tensor ViewMethods::transpose(std::int64_t dim0, std::int64_t dim1) const {
     std::swap(g.sizes[a], g.sizes[b]);
     std::swap(g.strides[a], g.strides[b]);
   }
-  return make_view(self, std::move(g));
+  return view_by(self, std::move(g), [&](const Tensor& own) { return own.transpose(dim0, dim1); });
 }
 
 Tensor ViewMethods::swapaxes(std::int64_t dim0, std::int64_t dim1) const { return transpose(dim0, dim1); }
@@ -157,7 +174,7 @@ Tensor ViewMethods::permute(SizesView dims) const {
     out.sizes.push_back(g.sizes[axis]);
     out.strides.push_back(g.strides[axis]);
   }
-  return make_view(self, std::move(out));
+  return view_by(self, std::move(out), [&](const Tensor& own) { return own.permute(dims); });
 }
 
 Tensor ViewMethods::movedim(std::int64_t source, std::int64_t destination) const {
@@ -199,7 +216,7 @@ Tensor ViewMethods::unsqueeze(std::int64_t dim) const {
   const std::int64_t stride = axis < g.sizes.size() ? g.sizes[axis] * g.strides[axis] : 1;
   g.sizes.insert(axis, 1);
   g.strides.insert(axis, stride);
-  return make_view(self, std::move(g));
+  return view_by(self, std::move(g), [&](const Tensor& own) { return own.unsqueeze(dim); });
 }
 
 Tensor ViewMethods::squeeze() const {
@@ -222,7 +239,7 @@ Tensor ViewMethods::squeeze(SizesView dims) const {
   Geometry g = checked(self).layout();
   for (std::size_t axis = g.sizes.size(); axis-- > 0;)
     if (mask >> axis & 1 && g.sizes[axis] == 1) drop_axis(g, axis);
-  return make_view(self, std::move(g));
+  return view_by(self, std::move(g), [&](const Tensor& own) { return own.squeeze(dims); });
 }
 
 Tensor ViewMethods::view(SizesView sizes) const {
@@ -235,7 +252,7 @@ Tensor ViewMethods::view(SizesView sizes) const {
       strides.has_value(),
       "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous "
       "subspaces). Use .reshape(...) instead.");
-  return make_view(self, {g.offset, wanted, *strides});
+  return view_in_order(self, {g.offset, wanted, *strides});
 }
 
 Tensor ViewMethods::view(DType dtype) const {
@@ -283,7 +300,7 @@ Tensor ViewMethods::reshape(SizesView sizes, std::source_location where) const {
   const Tensor& self = self_of(this);
   const Geometry g = checked(self).layout();
   const Dims wanted = inferred_sizes(sizes, g.numel());
-  if (const std::optional<Dims> strides = view_strides(g, wanted)) return make_view(self, {g.offset, wanted, *strides});
+  if (const std::optional<Dims> strides = view_strides(g, wanted)) return view_in_order(self, {g.offset, wanted, *strides});
   const DType type = self.dtype();
   return wrap(braze::reshape(read_as(*self.impl(), type, location(where)), value_sizes(type, wanted), location(where)), type);
 }
@@ -357,7 +374,7 @@ Tensor ViewMethods::expand(SizesView sizes) const {
     out.strides[i] = own == wanted && !g.sizes.empty() ? stride : 0;
   }
   checked_numel(out.sizes);
-  return make_view(self, std::move(out));
+  return view_by(self, std::move(out), [&](const Tensor& own) { return own.expand(sizes); });
 }
 
 Tensor ViewMethods::expand_as(const Tensor& other) const { return expand(other.sizes()); }
@@ -377,7 +394,7 @@ Tensor ViewMethods::diagonal(std::int64_t offset, std::int64_t dim1, std::int64_
   drop_axis(g, std::min(a, b));
   g.sizes.push_back(length);
   g.strides.push_back(stride);
-  return make_view(self, std::move(g));
+  return view_by(self, std::move(g), [&](const Tensor& own) { return own.diagonal(offset, dim1, dim2); });
 }
 
 Tensor ViewMethods::unfold(std::int64_t dim, std::int64_t size, std::int64_t step) const {
@@ -389,13 +406,14 @@ Tensor ViewMethods::unfold(std::int64_t dim, std::int64_t size, std::int64_t ste
   require(size >= 0, "size is {} but must be >= 0", size);
   require(size <= own, "maximum size for tensor at dimension {} is {} but size is {}", axis, own, size);
   require(step > 0, "step is {} but must be > 0", step);
-  if (g.sizes.empty()) return make_view(self, {g.offset, {size}, {1}});
+  const auto same = [&](const Tensor& own) { return own.unfold(dim, size, step); };
+  if (g.sizes.empty()) return view_by(self, {g.offset, {size}, {1}}, same);
   const std::int64_t stride = g.strides[axis];
   g.sizes[axis] = (own - size) / step + 1;
   g.strides[axis] *= step;
   g.sizes.push_back(size);
   g.strides.push_back(stride);
-  return make_view(self, std::move(g));
+  return view_by(self, std::move(g), same);
 }
 
 Tensor ViewMethods::detach() const {

@@ -40,6 +40,8 @@ class Pass {
       : targets_(targets), accumulate_(accumulate), options_(options), captured_(captured) {
     for (std::size_t i = 0; i < targets.size(); ++i)
       targets_at_[targets[i].leaf ? static_cast<const void*>(targets[i].leaf) : targets[i].value.node()].push_back(i);
+    for (std::size_t i = 0; i < targets.size(); ++i)
+      if (targets[i].bypass) targets_at_[targets[i].bypass.node()].push_back(i);
   }
 
   void run(std::span<const Root> roots) {
@@ -187,11 +189,21 @@ class Pass {
         "you need to backward through the graph a second time or if you need to access saved tensors after calling backward.");
   }
 
+  [[noreturn]] static void complain_bypassed(const GradientLayout& layout) {
+    fail<Error>(
+        "the gradient of a view (sizes {}, strides {}) is asked for, of whose elements more than one refers to a single memory "
+        "location, and the view was read as that memory (by as_strided or as another dtype), where they have no gradients of their "
+        "own. Please clone() the view, and go on with the result.",
+        sizes_text(layout.geometry.sizes), sizes_text(layout.geometry.strides));
+  }
+
   // Hooks see the gradient, and may change it; whoever asked for it gets it.
   void show(Vertex& v) {
     for (const Observer& observer : observers_of(v.node)) {
       Value& gradient = v.gradients[observer.result];
-      if (gradient) {
+      if (gradient && observer.bypassed) {
+        if (observer.meta->retains_grad || !observer.meta->hooks.empty()) complain_bypassed(observer.layout);
+      } else if (gradient) {
         const Tensor before = tensor_of(gradient, observer.layout);
         const Tensor after = call_hooks(*observer.meta, before);
         if (after.impl() != before.impl()) gradient = with_part(gradient, after, observer.layout);
@@ -201,8 +213,11 @@ class Pass {
       observer.meta->drop();
     }
     if (const auto found = targets_at_.find(v.node); found != targets_at_.end())
-      for (const std::size_t i : found->second)
-        if (const Value& gradient = v.gradients[targets_[i].value.result()]) deliver(i, tensor_of(gradient, targets_[i].layout));
+      for (const std::size_t i : found->second) {
+        const Target& target = targets_[i];
+        if (target.bypass.node() == v.node) complain_bypassed(target.layout);
+        if (const Value& gradient = v.gradients[target.value.result()]) deliver(i, tensor_of(gradient, target.layout));
+      }
   }
 
   static Tensor call_hooks(const AutogradMeta& meta, Tensor gradient) {
@@ -426,8 +441,10 @@ void autograd::set_detect_anomaly(bool on, bool check_nan) { anomaly = {on, chec
 bool autograd::is_anomaly_enabled() { return anomaly.on; }
 
 Target target_of(const TensorImpl& tensor) {
-  if (tensor.leaf) return {tensor.autograd, {}, gradient_layout(tensor)};
-  return {nullptr, source(tensor, tensor.dtype()), gradient_layout(tensor)};
+  if (tensor.leaf) return {tensor.autograd, {}, gradient_layout(tensor), {}};
+  if (const AutogradMeta* meta = elements_of(tensor))
+    return {nullptr, meta->elements, {tensor.dtype(), meta->layout, tensor.conjugate}, meta->source};
+  return {nullptr, source(tensor, tensor.dtype()), gradient_layout(tensor), {}};
 }
 
 void run_backward(std::span<const Root> roots, std::span<const Target> targets, bool accumulate, const BackwardOptions& options,

@@ -16,6 +16,7 @@ struct Target {
   engine::Gradient* leaf = nullptr;
   engine::Value value;
   GradientLayout layout;
+  engine::Value bypass;  // of a view with elements of its own: gradients that come here are not among theirs, which is an error
 };
 Target target_of(const TensorImpl& tensor);
 

@@ -53,10 +53,11 @@ std::vector<Root> roots_of(std::span<const Tensor> tensors, std::span<const Tens
   return roots;
 }
 
-std::vector<Target> targets_of(std::span<const Tensor> inputs) {
+std::vector<Target> targets_of(std::span<const Tensor> inputs, const char* what) {
   std::vector<Target> targets;
   for (const Tensor& t : inputs) {
     require(requires_grad(checked(t)), "One of the differentiated Tensors does not require grad");
+    require_gradients_apart(*t.impl(), what);
     targets.push_back(target_of(*t.impl()));
   }
   return targets;
@@ -77,13 +78,6 @@ bool AutogradMethods::is_leaf() const {
 }
 
 namespace {
-
-bool repeats_elements(const TensorImpl& impl) {
-  if (!impl.geometry) return false;
-  for (std::size_t i = 0; i < impl.geometry->sizes.size(); ++i)
-    if (impl.geometry->strides[i] == 0 && impl.geometry->sizes[i] > 1) return true;
-  return false;
-}
 
 // Gradients are gathered as elements of the storage: elements that share a place would share a gradient. They get places of their own.
 void unroll(TensorImpl& impl) {
@@ -108,7 +102,7 @@ Tensor& AutogradMethods::requires_grad_(bool on) {
   }
   require(!on || is_float(impl.dtype()) || is_complex(impl.dtype()), "only Tensors of floating point dtype can require gradients");
   if (on) {
-    if (repeats_elements(impl)) unroll(impl);
+    if (impl.geometry && overlaps_itself(*impl.geometry)) unroll(impl);
     AutogradMeta& meta = meta_of(impl);
     meta.tensor = &impl;
     meta.source = {};
@@ -162,6 +156,7 @@ void AutogradMethods::retain_grad() const {
   require(braze::requires_grad(impl), "can't retain_grad on Tensor that has requires_grad=False");
   refuse_in_trace(impl, "retains the gradient of");
   if (impl.leaf) return;
+  require_gradients_apart(impl, "retain_grad()");
   meta_of(impl).retains_grad = true;
   observe(impl);
 }
@@ -175,6 +170,7 @@ HookHandle AutogradMethods::register_hook(std::function<Tensor(const Tensor&)> h
   TensorImpl& impl = checked(self_of(this));
   require(braze::requires_grad(impl), "cannot register a hook on a tensor that doesn't require gradient");
   refuse_in_trace(impl, "registers a hook on");
+  require_gradients_apart(impl, "register_hook()");
   AutogradMeta& meta = meta_of(impl);
   meta.hooks.push_back({next_hook(), std::move(hook)});
   if (!impl.leaf) observe(impl);
@@ -206,7 +202,7 @@ void backward(std::span<const Tensor> tensors, std::span<const Tensor> gradients
               bool create_graph, std::span<const Tensor> inputs) {
   require(gradients.empty() || gradients.size() == tensors.size(), "got {} tensors and {} gradients", tensors.size(),
           gradients.size());
-  const std::vector<Target> targets = targets_of(inputs);
+  const std::vector<Target> targets = targets_of(inputs, "backward()");
   run_backward(roots_of(tensors, gradients, create_graph), targets, true, {retain_graph.value_or(create_graph), create_graph},
                nullptr);
 }
@@ -216,7 +212,7 @@ std::vector<Tensor> grad(std::span<const Tensor> outputs, std::span<const Tensor
   require(grad_outputs.empty() || grad_outputs.size() == outputs.size(), "got {} tensors and {} gradients", outputs.size(),
           grad_outputs.size());
   require<ValueError>(!inputs.empty(), "grad requires non-empty inputs.");
-  const std::vector<Target> targets = targets_of(inputs);
+  const std::vector<Target> targets = targets_of(inputs, "grad()");
   std::vector<Tensor> found(inputs.size());
   run_backward(roots_of(outputs, grad_outputs, options.create_graph), targets, false,
                {options.retain_graph.value_or(options.create_graph), options.create_graph}, &found);
@@ -255,7 +251,8 @@ GradFn grad_fn_of(engine::Value value) {
 GradFn AutogradMethods::grad_fn() const {
   const TensorImpl& impl = checked(self_of(this));
   if (is_leaf()) return {};
-  return grad_fn_of(source(impl, impl.dtype()));
+  const AutogradMeta* own = elements_of(impl);
+  return grad_fn_of(own ? own->elements : source(impl, impl.dtype()));
 }
 
 std::string GradFn::name() const { return gradient_name(*impl_->value.node()); }

@@ -134,6 +134,15 @@ void evaluate_step(std::span<const Tensor> changed) {
 
 GradientLayout gradient_layout(const TensorImpl& tensor) { return {tensor.dtype(), tensor.layout(), tensor.conjugate}; }
 
+void require_gradients_apart(const TensorImpl& tensor, const char* what) {
+  if (tensor.leaf || !tensor.geometry || elements_of(tensor) || !overlaps_itself(*tensor.geometry)) return;
+  const Geometry& g = *tensor.geometry;
+  fail(
+      "{}: more than one element of the view (sizes {}, strides {}) refers to a single memory location, so that elements have no "
+      "gradients of their own. Please clone() the view, or make it contiguous(), and go on with the result.",
+      what, sizes_text(g.sizes), sizes_text(g.strides));
+}
+
 bool requires_grad(const TensorImpl& tensor) {
   if (TraceNotes* notes = TraceNotes::of(tensor)) [[unlikely]]
     notes->see(tensor);
@@ -180,6 +189,66 @@ void track_view(TensorImpl& view, const TensorImpl& of) {
   meta.source = engine::identity(from, true);
   meta.source->mark_as(engine::Node::kept);
   meta.generation = view.storage->generation();
+  const Geometry g = view.layout();
+  if (!overlaps_itself(g)) return;
+  const bool pairs = is_complex(view.dtype());
+  set_elements(view,
+               read_through(engine::identity(from, true), view.storage->elements(component_type(view.dtype())),
+                            pairs ? pair_geometry(g) : g, {}),
+               from);
+}
+
+const AutogradMeta* elements_of(const TensorImpl& tensor) {
+  AutogradMeta* meta = tensor.autograd;
+  if (!meta || !meta->elements || !(meta->laid_out_as == tensor.type)) return nullptr;
+  if (meta->generation != tensor.storage->generation()) {
+    // Written to since: from here on the view is one of what is there now.
+    if (!engine::grad_enabled() || tensor.cut || !tensor.base) return nullptr;
+    meta->elements = meta->source = {};
+    track_view(const_cast<TensorImpl&>(tensor), *tensor.base);
+  }
+  return meta->elements ? meta : nullptr;
+}
+
+engine::Value spread(const AutogradMeta& meta, DType dtype, ir::Location where) {
+  const std::int64_t count = Geometry{0, sizes_of(meta.elements.type()), {}}.numel();
+  return read_through(meta.elements, count, is_complex(dtype) ? pair_geometry(meta.layout) : meta.layout, where);
+}
+
+Tensor spread(const Tensor& x) {
+  const TensorImpl& impl = checked(x);
+  return elements_of(impl) ? wrap(read_as(impl, impl.dtype(), {}), impl.dtype()) : x;
+}
+
+void set_elements(TensorImpl& view, const engine::Value& value, const engine::Value& of) {
+  if (!view.autograd || !view.autograd->source) return;
+  AutogradMeta& meta = *view.autograd;
+  // All that lies between is this step.
+  for (engine::Node* node = value.node(); node != of.node() && node->in().size() == 1; node = node->in()[0].node())
+    node->mark_as(same_step);
+  meta.elements = engine::identity(value, true);
+  meta.elements->mark_as(engine::Node::kept);
+  const Dims sizes = sizes_of(*view.type);
+  meta.layout = {0, sizes, contiguous_strides(sizes)};
+  meta.laid_out_as = view.type;
+}
+
+void set_elements(TensorImpl& view, const AutogradMeta& of, const Geometry& layout) {
+  if (!view.autograd || !view.autograd->source) return;
+  const engine::Value value = engine::identity(of.elements, true);
+  AutogradMeta& meta = *view.autograd;
+  meta.elements = value;
+  meta.elements->mark_as(engine::Node::kept);
+  meta.layout = layout;
+  meta.laid_out_as = view.type;
+  if (overlaps_itself(layout)) set_elements(view, spread(meta, view.dtype(), {}), of.elements);
+}
+
+Tensor stand_in(const TensorImpl& tensor, const AutogradMeta& meta) {
+  const engine::Value nothing = engine::constant(to_literal(0, component_type(tensor.dtype())));
+  Tensor out = on_storage(StoragePointer::adopt(new Storage(nothing, true)), tensor.dtype(), meta.layout);
+  out.impl()->conjugate = tensor.conjugate;
+  return out;
 }
 
 void require_no_leaf(const TensorImpl& tensor) {
@@ -325,19 +394,31 @@ void forget_gradient(const Tensor& param, bool set_to_none) {
 }
 
 void forget_source(TensorImpl& tensor) {
-  if (tensor.autograd) tensor.autograd->source = {};
+  if (tensor.autograd) tensor.autograd->source = tensor.autograd->elements = {};
 }
 
-void observe(TensorImpl& tensor) {
-  const engine::Value node = source(tensor, tensor.dtype());
-  AutogradMeta& meta = meta_of(tensor);
+namespace {
+
+void observe(const engine::Value& value, const Observer& observer) {
   Observers& o = observers();
   std::lock_guard lock(o.mutex);
-  std::vector<Observer>& all = o.all[node.node()];
-  if (std::any_of(all.begin(), all.end(), [&](const Observer& known) { return known.meta == &meta; })) return;
-  meta.retain();
-  all.push_back({&meta, node.result(), gradient_layout(tensor)});
-  node->mark_as(engine::Node::observed);
+  std::vector<Observer>& all = o.all[value.node()];
+  if (std::any_of(all.begin(), all.end(), [&](const Observer& known) { return known.meta == observer.meta; })) return;
+  observer.meta->retain();
+  all.push_back(observer);
+  value->mark_as(engine::Node::observed);
+}
+
+}  // namespace
+
+void observe(TensorImpl& tensor) {
+  AutogradMeta& meta = meta_of(tensor);
+  if (!elements_of(tensor)) {
+    const engine::Value node = source(tensor, tensor.dtype());
+    return observe(node, {&meta, node.result(), gradient_layout(tensor)});
+  }
+  observe(meta.elements, {&meta, meta.elements.result(), {tensor.dtype(), meta.layout, tensor.conjugate}});
+  observe(meta.source, {&meta, meta.source.result(), gradient_layout(tensor), true});
 }
 
 std::vector<Observer> observers_of(const engine::Node* node) {

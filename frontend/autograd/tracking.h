@@ -46,6 +46,12 @@ class AutogradMeta final : public engine::Gradient {
   // Of a view: what it reads, and of which generation of the storage.
   engine::Value source;
   std::uint64_t generation = 0;
+
+  // Of a view whose elements share places, or a view of one: its elements side by side, each with a gradient of its own, how the view
+  // lies in them, and the type as which it does. What reads the view otherwise comes through `source`.
+  engine::Value elements;
+  Geometry layout;
+  engine::TypeRef laid_out_as;
   ~AutogradMeta() override {
     if (unnoticed_by) unnoticed_by->drop();
   }
@@ -58,6 +64,32 @@ struct GradientLayout {
   bool conjugate = false;
 };
 GradientLayout gradient_layout(const TensorImpl& tensor);
+// Whether two index tuples may address one element. Exact for layouts whose sorted strides nest, as all views of PyTorch's do; else
+// decided by marking every address.
+bool overlaps_itself(const Geometry& g);
+// The elements that lie so in a value of that many.
+engine::Value read_through(const engine::Value& value, std::int64_t elements, const Geometry& g, ir::Location where);
+// What knows the tensor's own elements, where it has some and the storage was not written to since; else nothing.
+const AutogradMeta* elements_of(const TensorImpl& tensor);
+// These in order; pairs of reals for a complex tensor, not conjugated.
+engine::Value spread(const AutogradMeta& meta, DType dtype, ir::Location where);
+// `x`, or where it has elements of its own a tensor that holds them.
+Tensor spread(const Tensor& x);
+// `view` has these elements: all of `value`, which was made from `of` for it, or what lies so in those of what it is a view of.
+void set_elements(TensorImpl& view, const engine::Value& value, const engine::Value& of);
+void set_elements(TensorImpl& view, const AutogradMeta& of, const Geometry& layout);
+// A tensor that lies as one does in its elements, to make views of for their layouts alone.
+Tensor stand_in(const TensorImpl& tensor, const AutogradMeta& meta);
+// A view of x, and by the same function of its elements, where it has some.
+template <class Function>
+Tensor make_view(const Tensor& x, Geometry geometry, DType dtype, const Function& same) {
+  Tensor view = make_view(x, std::move(geometry), dtype);
+  if (const AutogradMeta* meta = elements_of(checked(x))) [[unlikely]]
+    set_elements(*view.impl(), *meta, checked(same(stand_in(checked(x), *meta))).layout());
+  return view;
+}
+// Throws where the tensor is no leaf and elements share a place, so that they would share a gradient; `what` asks for it.
+void require_gradients_apart(const TensorImpl& tensor, const char* what);
 
 // A derivative that is not of an op: of a user's function, or of a write that derivatives do not see.
 class CustomGradient : public engine::Gradient {
@@ -132,6 +164,7 @@ struct Observer {
   AutogradMeta* meta;  // counted
   unsigned result;
   GradientLayout layout;
+  bool bypassed = false;  // of a view with elements of its own: what comes here is missed there
 };
 // The node's gradient will be shown to `tensor`'s hooks.
 void observe(TensorImpl& tensor);

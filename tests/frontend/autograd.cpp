@@ -253,6 +253,44 @@ TEST_CASE("autograd: a leaf whose elements share a place has a gradient for each
   CHECK(floats(x.grad()) == Floats{1, 2, 3});
 }
 
+TEST_CASE("autograd: elements of a view that share a place have gradients of their own") {
+  const Tensor w = tensor({{1.0, 2.0, 3.0}, {4.0, 5.0, 6.0}});
+  const Tensor x = leaf({1.0, 2.0});
+  const Tensor y = x.unsqueeze(1).expand({2, 3});
+  const Tensor part = y.t().select(0, 1);
+  y.retain_grad();
+  CHECK(floats(autograd::grad((y * w).sum(), y, {.retain_graph = true})) == Floats{1, 2, 3, 4, 5, 6});
+  HookHandle gone = y.register_hook([](const Tensor& g) { return g * 100; });
+  gone.remove();
+  y.register_hook([&](const Tensor& g) { return g * w; });
+  ((y * w).sum() + (part * 10).sum() + x.sum()).backward();
+  CHECK(floats(y.grad()) == Floats{2, 26, 12, 20, 80, 42});
+  CHECK(floats(x.grad()) == Floats{35, 128});
+
+  const Tensor z = leaf({0.0, 1.0, 2.0, 3.0});
+  const Tensor windows = z.unfold(0, 2, 1), strided = z.as_strided({3, 2}, {1, 1});
+  CHECK(floats(autograd::grad((windows * windows).sum(), windows, {.retain_graph = true})) == Floats{0, 2, 2, 4, 4, 6});
+  CHECK(floats(autograd::grad((strided * strided).sum(), strided, {.retain_graph = true})) == Floats{0, 2, 2, 4, 4, 6});
+
+  const Tensor own = arange(4.0).unfold(0, 2, 1).requires_grad_();
+  (own * own).sum().backward();
+  CHECK(floats(own.grad()) == Floats{0, 2, 2, 4, 4, 6});
+}
+
+TEST_CASE("autograd: what was read as the memory below such a view is no part of its gradient, which is said") {
+  const Tensor x = leaf({1.0, 2.0});
+  const Tensor y = x.unsqueeze(1).expand({2, 3});
+  const Tensor below = y.as_strided({2}, {1});
+  CHECK_THROWS_WITH(autograd::grad(y.sum() + below.sum(), y, {.retain_graph = true}),
+                    Catch::Contains("sizes [2, 3]") && Catch::Contains("clone()"));
+  HookHandle hook = y.register_hook([](const Tensor& g) { return g; });
+  CHECK_THROWS_WITH((y.sum() + below.sum()).backward(), Catch::Contains("clone()"));
+  hook.remove();
+  const Tensor again = y.as_strided({2}, {1});
+  (y.sum() + again.sum()).backward();
+  CHECK(floats(x.grad()) == Floats{4, 4});
+}
+
 TEST_CASE("autograd: forward, backward and an update are one program, and the next step compiles nothing") {
   const auto step = [](Tensor& w, const Tensor& x) {
     w.set_grad({});
