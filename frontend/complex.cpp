@@ -99,15 +99,17 @@ Parts operator-(const Parts& a, const Parts& b) { return {a.re - b.re, a.im - b.
 Parts operator*(const Parts& a, const Parts& b) { return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
 Parts operator-(const Parts& z) { return {neg(z.re), neg(z.im)}; }
 
-// Smith's: divided by the larger part of b, so that nothing overflows on the way; a division by zero divides each part.
+// Smith's: divided by the larger part of b, so that nothing overflows on the way; a division by zero divides each part. What `where` leaves
+// out divides by no zero, or its derivative would be no number.
 Parts operator/(const Parts& a, const Parts& b) {
   const Tensor size_re = abs(b.re), size_im = abs(b.im);
   const Tensor re_larger = size_re >= size_im, zero = (size_re == 0) & (size_im == 0);
-  const Tensor ratio = where(re_larger, b.im / b.re, b.re / b.im);
-  const Tensor scale = reciprocal(where(re_larger, b.re + b.im * ratio, b.re * ratio + b.im));
+  const Tensor larger = where(re_larger, b.re, b.im), smaller = where(re_larger, b.im, b.re), ratio = smaller / larger;
+  const Tensor scale = reciprocal(larger + smaller * ratio);
   const Tensor re = where(re_larger, a.re + a.im * ratio, a.re * ratio + a.im) * scale;
   const Tensor im = where(re_larger, a.im - a.re * ratio, a.im * ratio - a.re) * scale;
-  return {where(zero, a.re / size_re, re), where(zero, a.im / size_re, im)};
+  const Tensor divisor = where(zero, size_re, 1);
+  return {where(zero, a.re / divisor, re), where(zero, a.im / divisor, im)};
 }
 
 // ---- making ----

@@ -49,13 +49,17 @@ Parts log1p_of(const Parts& z) {
   return {where(small, 0.5 * log1p(x * (2 + x) + y * y), log_abs(1 + x, y)), atan2(y, 1 + x)};
 }
 
+// 1 with the sign of x, that of a zero too. A size is x * sign_of(x), whose derivative at zero is that of the side which the zero belongs to:
+// functions of a complex number have one there, where abs has none and copysign's of a zero is zero.
+Tensor sign_of(const Tensor& x) { return copysign(one_of(x), x); }
+
 Parts sqrt_of(const Parts& z) {
-  const Tensor x = z.re, y = z.im;
-  // Halves before the sum: no overflow. The larger part of the root first, the other one from it.
-  const Tensor larger = sqrt(0.5 * abs(x) + 0.5 * hypot(x, y));
-  const Tensor other = where(larger == 0, 0, abs(y) / (2 * larger));
+  const Tensor x = z.re, y = z.im, side = sign_of(y), size = y * side;
   const Tensor right = x >= 0, endless = isinf(y);
-  return {where(endless, abs(y), where(right, larger, other)), copysign(where(endless, abs(y), where(right, other, larger)), y)};
+  // Halves before the sum: no overflow. The larger part of the root first, the other one from it.
+  const Tensor larger = sqrt(0.5 * where(right, x, -x) + 0.5 * hypot(x, y));
+  const Tensor other = where(larger == 0, 0, size / (2 * larger));
+  return {where(endless, size, where(right, larger, other)), where(endless, size, where(right, other, larger)) * side};
 }
 
 Parts sin_of(const Parts& z) { return {sin(z.re) * cosh(z.im), cos(z.re) * sinh(z.im)}; }
@@ -89,9 +93,9 @@ Parts acosh_of(const Parts& z) {
 }
 
 Parts atanh_of(const Parts& z) {
-  const Tensor x = z.re, y = z.im, size = abs(x);
+  const Tensor x = z.re, y = z.im, side = sign_of(x), size = x * side;
   const Tensor re = 0.25 * log1p(4 * size / ((1 - size) * (1 - size) + y * y));
-  return {copysign(re, x), 0.5 * atan2(2 * y, (1 - x) * (1 + x) - y * y)};
+  return {re * side, 0.5 * atan2(2 * y, (1 - x) * (1 + x) - y * y)};
 }
 
 Parts asinh_of(const Parts& z) { return times_minus_i(asin_of(times_i(z))); }
@@ -137,10 +141,11 @@ constexpr Entry functions[] = {
 
 Tensor abs(const Parts& z) { return hypot(z.re, z.im); }
 
-// A size of zero is zero whatever the angle, and an angle of zero is kept: no infinity times zero.
+// A size of zero is zero whatever the angle, and an angle of zero is kept: no infinity times zero. Kept by a product, which has a derivative.
 Parts exp(const Parts& z) {
-  const Tensor size = exp(z.re), vanishes = size == 0;
-  return {where(vanishes, 0, size * cos(z.im)), where(vanishes | (z.im == 0), where(z.im == 0, z.im, 0), size * sin(z.im))};
+  const Tensor size = exp(z.re), vanishes = size == 0, level = z.im == 0;
+  const Tensor kept = z.im * where(isfinite(size), size, 1);
+  return {where(vanishes, 0, size * cos(z.im)), where(vanishes | level, where(level, kept, 0), size * sin(z.im))};
 }
 
 Parts log(const Parts& z) { return {log_abs(z.re, z.im), atan2(z.im, z.re)}; }

@@ -1,4 +1,5 @@
 """complex64 and complex128 in Python: numbers, NumPy, DLPack, files, views, warnings. Values are NumPy's."""
+import cmath
 import copy
 import io
 import pickle
@@ -141,3 +142,44 @@ def test_refusals():
     raises(RuntimeError, lambda: T.ones(2).add_(x))
     raises(NotImplementedError, lambda: x.clamp(0, 1))
     raises(NotImplementedError, lambda: T.linalg.det(T.eye(2, dtype=T.complex64)))
+
+
+def test_functions_have_their_derivative_on_the_axes_too():
+    """Composed of real functions of both parts, of which some have none where a part is zero. The oracle is the formula, by cmath."""
+    root = cmath.sqrt
+    derivatives = {
+        "exp": cmath.exp,
+        "exp2": lambda z: cmath.log(2) * 2 ** z,
+        "expm1": cmath.exp,
+        "log": lambda z: 1 / z,
+        "log1p": lambda z: 1 / (1 + z),
+        "sqrt": lambda z: 0.5 / root(z),
+        "rsqrt": lambda z: -0.5 / (z * root(z)),
+        "reciprocal": lambda z: -1 / (z * z),
+        "sin": cmath.cos,
+        "tan": lambda z: 1 / cmath.cos(z) ** 2,
+        "tanh": lambda z: 1 / cmath.cosh(z) ** 2,
+        "asin": lambda z: 1 / root(1 - z * z),
+        "acos": lambda z: -1 / root(1 - z * z),
+        "atan": lambda z: 1 / (1 + z * z),
+        "asinh": lambda z: 1 / root(z * z + 1),
+        "acosh": lambda z: 1 / (root(z - 1) * root(z + 1)),
+        "atanh": lambda z: 1 / (1 - z * z),
+        "sigmoid": lambda z: cmath.exp(-z) / (1 + cmath.exp(-z)) ** 2,
+    }
+    cases = [(name, getattr(T, name), f) for name, f in derivatives.items()] + [
+        ("division", lambda z: (3 + 1j) / z, lambda z: -(3 + 1j) / (z * z)),
+        ("division by a sum", lambda z: z / (2 * z + 1), lambda z: 1 / (2 * z + 1) ** 2),
+        *((f"power {n}", lambda z, n=n: z ** n, lambda z, n=n: n * z ** (n - 1)) for n in (2, -1, 0.5, -2, -0.5, 2.5, 1j)),
+        ("power of 2", lambda z: 2 ** z, lambda z: cmath.log(2) * 2 ** z),
+    ]
+    points = [0.5 + 0j, 0.25 + 0j, 0.75j, -0.5j, 0.5 - 0.25j, -0.75 + 0.5j]  # of no function's cut
+    for name, f, derivative in cases:
+        z = T.tensor(points, dtype=T.complex128).requires_grad_()
+        y = f(z)
+        (y.real.sum() + 2 * y.imag.sum()).backward()
+        for point, found in zip(points, z.grad.tolist()):
+            if name == "acosh" and point.imag == 0:
+                continue  # its cut lies on the axis up to 1
+            expected = (1 + 2j) * derivative(point).conjugate()
+            assert abs(found - expected) < 1e-9 * max(1, abs(expected)), (name, point, found, expected)
